@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,8 @@ from xyntra.errors import (
 from xyntra.targets.table import CODE_LEVELS, TARGETS, entry_for
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from xyntra.executable import Executable
 
 
@@ -53,6 +55,31 @@ def compile_source(
             request = replace(request, peaks=observe(source, request, config, kind, samples).peaks)
         artifact = find_artifact(request, config, target)
         return load_artifact(artifact, source, target, config.threads, config.parameters_root)
+
+
+def compile_apart(
+    source: ModelSource, config: Config
+) -> Callable[[Mapping[str, np.ndarray[Any, Any]]], Executable]:
+    """Compile a model whose weights come later, or change; return what loads it with some.
+
+    Args:
+        source: the model, of static sizes; weights that it holds need not be given again.
+        config: how it is compiled; its precision is that of the model.
+
+    Raises:
+        XyntraError: the model is wrong or cannot be compiled.
+    """
+    target = _target(source, config)
+    check_supported(config, target)
+    with _placed(source):
+        request = make_request(source, Sizes(), config, "artifact", target)
+        artifact = find_artifact(request, config, target)
+
+    def load(weights: Mapping[str, np.ndarray[Any, Any]]) -> Executable:
+        given = replace(source, arrays={**source.arrays, **weights})
+        return load_artifact(artifact, given, target, config.threads)
+
+    return load
 
 
 def emit_level(

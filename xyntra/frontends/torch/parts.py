@@ -8,8 +8,8 @@ and leaves the program in the order of its memory, with a `permute` next to it: 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -58,12 +58,14 @@ class GraphPart:
         weights: constants that are not part of the program.
         inputs: in order.
         outputs: in order.
+        held: names of the inputs that are weights of the program instead, by their positions.
     """
 
     program: AtenProgram
     weights: Mapping[str, np.ndarray[Any, Any]]
     inputs: tuple[BorderTensor, ...]
     outputs: tuple[BorderTensor, ...]
+    held: Mapping[int, str] = field(default_factory=dict)
 
 
 def describe_part(
@@ -71,6 +73,7 @@ def describe_part(
     inputs: Sequence[torch.fx.Node],
     constants: Mapping[torch.fx.Node, torch.Tensor],
     outputs: Sequence[torch.fx.Node],
+    held: Container[torch.fx.Node] = (),
 ) -> GraphPart:
     """Return the program that computes `outputs` of `inputs` and `constants`.
 
@@ -79,19 +82,26 @@ def describe_part(
         inputs: values that are computed outside.
         constants: tensors on the CPU, by the node that reads them.
         outputs: among `nodes`; each is dense in memory, as `is_dense` tells, or becomes contiguous.
+        held: inputs that become weights, where they are large enough.
 
     Raises:
         UnsupportedError: as `call_of` and `tensor_type`, or a tensor is a negated view.
     """
     calls: list[AtenCall] = []
     given: list[AtenInput] = []
-    for node in inputs:
+    parameters, weights = _constants(constants)
+    places: dict[int, str] = {}
+    for place, node in enumerate(inputs):
         value = node.meta["val"]
         type_ = _plain_type(value, f"input '{node.name}'")
         order = _order_of(value)
-        given.append(AtenInput(*_in_memory(node.name, type_, order)))
-        calls += _permuted(given[-1].name, node.name, order, type_)
-    parameters, weights = _constants(constants)
+        name, physical = _in_memory(node.name, type_, order)
+        if node in held and value.numel() * value.element_size() > INLINE_BYTES:
+            places[place] = name
+            parameters.append(AtenParameter(name, name, physical))
+        else:
+            given.append(AtenInput(name, physical))
+        calls += _permuted(name, node.name, order, type_)
     calls += [call_of(node) for node in nodes]
     names = []
     for node in outputs:
@@ -101,7 +111,7 @@ def describe_part(
         calls += _permuted(node.name, name, _inverse(order), physical)
         names.append(name)
     program = AtenProgram(tuple(given), tuple(parameters), tuple(calls), tuple(names))
-    return GraphPart(program, weights, _borders(inputs), _borders(outputs))
+    return GraphPart(program, weights, _borders(inputs), _borders(outputs), places)
 
 
 def is_dense(value: torch.Tensor) -> bool:

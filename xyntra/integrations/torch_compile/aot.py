@@ -12,6 +12,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch._aot_autograd import graph_compile
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._guards import TracingContext
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -37,8 +38,9 @@ def backend(
         module: the graph, as TorchDynamo captured it.
         inputs: fake tensors, and integers that sizes depend on.
         mode: "default", or "reduce-overhead", which is the same here.
-        options: settings of `xyntra.Config` but "target"; and "fallback" (True), whether PyTorch
-            runs what is not supported.
+        options: settings of `xyntra.Config` but "target"; "fallback" (True), whether PyTorch runs
+            what is not supported; and "freeze" (True), whether parameters are prepared once where
+            no gradient is asked for, until they change.
 
     Raises:
         ConfigError: a mode or an option is wrong.
@@ -57,10 +59,15 @@ def _compiled(module: torch.fx.GraphModule, inputs: Sequence[Any], settings: Set
         with _disable_current_modes():
             return _boxed(compile_graph(graph, settings))
 
+    def inference(graph: torch.fx.GraphModule, _: Sequence[Any]) -> _Function:
+        static = _static_inputs()
+        with _disable_current_modes():
+            return _boxed(compile_graph(graph, settings, static))
+
     compile_both = aot_autograd(
         fw_compiler=compiler,
         bw_compiler=compiler,
-        inference_compiler=compiler,
+        inference_compiler=inference,
         partition_fn=min_cut_rematerialization_partition,
         decompositions=decompositions(),
     )
@@ -70,6 +77,16 @@ def _compiled(module: torch.fx.GraphModule, inputs: Sequence[Any], settings: Set
     with sdpa_kernel(SDPBackend.MATH), _undonated():
         compiled: _Function = compile_both(module, inputs)
         return compiled
+
+
+def _static_inputs() -> list[int]:
+    """Return the positions of a graph's inputs that are parameters or buffers, and only read."""
+    context = TracingContext.try_get()
+    found = None if context is None else context.fw_metadata
+    if found is None:
+        return []
+    written = set(found.mutated_inp_runtime_indices)
+    return [place for place in found.static_input_indices if place not in written]
 
 
 def _undonated() -> AbstractContextManager[Any]:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import torch
 
 from xyntra.errors import UnsupportedError, XyntraError
-from xyntra.frontends.torch.parts import describe_part, is_dense
+from xyntra.frontends.torch.parts import GraphPart, describe_part, is_dense
 from xyntra.integrations.torch_compile.parts import PartCall, compile_part
 from xyntra.integrations.torch_compile.settings import Settings
 from xyntra.integrations.torch_compile.split import levels
@@ -31,18 +31,19 @@ Node: TypeAlias = torch.fx.Node
 
 
 def compile_graph(
-    module: torch.fx.GraphModule, settings: Settings
+    module: torch.fx.GraphModule, settings: Settings, static: Sequence[int] = ()
 ) -> Callable[..., Sequence[torch.Tensor]]:
     """Return a function that computes what a graph of functional ATen operators does.
 
     Args:
         module: the graph; `meta["val"]` of its nodes holds their results as fake tensors.
         settings: how it is compiled.
+        static: positions of inputs that seldom change: parameters in inference.
 
     Raises:
         XyntraError: something is not supported, and `settings` excludes the fallback.
     """
-    return _GraphCompiler(module, settings).run()
+    return _GraphCompiler(module, settings, static).run()
 
 
 class _Refused(Exception):
@@ -55,12 +56,17 @@ class _Refused(Exception):
 
 
 class _GraphCompiler:
-    def __init__(self, module: torch.fx.GraphModule, settings: Settings) -> None:
+    def __init__(
+        self, module: torch.fx.GraphModule, settings: Settings, static: Sequence[int]
+    ) -> None:
         self.module = module
         self.settings = settings
         self.constants = _constants(module)
         self.calls = [n for n in module.graph.nodes if n.op not in ("placeholder", "get_attr")][:-1]
         self.device = _device_of(self.calls)
+        inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
+        is_frozen = settings.freezes(self.device)
+        self.held = {inputs[place] for place in static} if is_frozen else set()
         self.refused: dict[Node, str] = {}
         self.compiled: dict[tuple[Node, ...], PartCall] = {}
 
@@ -136,9 +142,13 @@ class _GraphCompiler:
         name = f"xyntra_part_{len(self.compiled)}"
         self._check_devices(outputs)
         try:
-            part = describe_part(nodes, inputs, constants, outputs)
+
+            def describe(frozen: bool) -> GraphPart:
+                held = self.held if frozen else ()
+                return describe_part(nodes, inputs, constants, outputs, held)
+
             config = self.settings.config_for(self.device)
-            self.compiled[key] = compile_part(part, config, self.device, name)
+            self.compiled[key] = compile_part(describe, config, self.device, name)
         except XyntraError as error:
             named = _QUOTED.search(error.place or "") if error.code != "worker-crashed" else None
             label = None if named is None else named[1]

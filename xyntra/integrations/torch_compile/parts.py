@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-from xyntra.compiler.driver import compile_source
+from xyntra.compiler.driver import compile_apart, compile_source
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
 from xyntra.config import Config
 from xyntra.errors import DeviceError
 from xyntra.executable import Executable
 from xyntra.frontends.torch.parts import BorderTensor, GraphPart
+from xyntra.integrations.torch_compile.frozen import FrozenPart
 
 __all__ = ["PartCall", "compile_part"]
 
@@ -28,11 +30,13 @@ _recorded: set[Executable] = set()
 """What CUDA graphs hold the addresses of; nobody tells when such a graph is dropped."""
 
 
-def compile_part(part: GraphPart, config: Config, device: torch.device, name: str) -> PartCall:
+def compile_part(
+    describe: Callable[[bool], GraphPart], config: Config, device: torch.device, name: str
+) -> PartCall:
     """Compile a part to a function of its inputs.
 
     Args:
-        part: what it computes.
+        describe: returns what it computes, with parameters as weights or as inputs.
         config: how it is compiled.
         device: where its tensors lie.
         name: of the function.
@@ -40,11 +44,37 @@ def compile_part(part: GraphPart, config: Config, device: torch.device, name: st
     Raises:
         XyntraError: it cannot be compiled.
     """
-    source = ModelSource("torch", part.program.to_bytes(), None, {}, None, arrays=part.weights)
-    executable = compile_source(source, Sizes(), config)
-    call = _device_call(executable, part) if device.type == "cuda" else _host_call(executable, part)
-    call.__name__ = call.__qualname__ = name
-    return call
+    part = describe(True)
+    if part.held:
+        call = _frozen_call(
+            part, lambda: compile_part(lambda _: describe(False), config, device, name), config
+        )
+    else:
+        executable = compile_source(_source(part), Sizes(), config)
+        on_host = device.type != "cuda"
+        call = _host_call(executable, part) if on_host else _device_call(executable, part)
+
+    def named(*tensors: torch.Tensor) -> list[torch.Tensor]:
+        return call(*tensors)
+
+    named.__name__ = named.__qualname__ = name
+    return named
+
+
+def _source(part: GraphPart) -> ModelSource:
+    return ModelSource("torch", part.program.to_bytes(), None, {}, None, arrays=part.weights)
+
+
+def _frozen_call(part: GraphPart, unfrozen: Callable[[], PartCall], config: Config) -> PartCall:
+    """Return the call on the CPU of a part whose parameters are weights."""
+    load = compile_apart(_source(part), config)
+    given = tuple(each for place, each in enumerate(part.inputs) if place not in part.held)
+    others = replace(part, inputs=given, held={})
+
+    def loaded(weights: Mapping[str, Any]) -> PartCall:
+        return _host_call(load(weights), others)
+
+    return FrozenPart(part.held, part.inputs, loaded, unfrozen)
 
 
 def _host_call(executable: Executable, part: GraphPart) -> PartCall:

@@ -16,7 +16,7 @@ __all__ = ["Settings", "read_settings"]
 
 _MODES = ("default", "reduce-overhead")
 """Modes that ask for what Xyntra does anyway: calls on a GPU are replayed graphs."""
-_OWN = ("fallback",)
+_OWN = ("fallback", "freeze")
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,20 @@ class Settings:
     Attributes:
         config: Xyntra's settings; the target is that of the tensors.
         fallback: whether PyTorch runs what is not supported; off, that is an error.
+        freeze: whether parameters are prepared once, without gradients, until they change.
     """
 
     config: Config
     fallback: bool = True
+    freeze: bool = True
+
+    def freezes(self, device: torch.device) -> bool:
+        """Tell whether parameters on a device are weights of what is compiled without gradients.
+
+        On GPUs they are read where they lie; 16 bits would have to be chosen by their values.
+        """
+        own = self.config.precision not in ("f16", "bf16")
+        return self.freeze and own and device.type == "cpu"
 
     def config_for(self, device: torch.device) -> Config:
         """Return the settings for tensors on a device."""
@@ -41,7 +51,7 @@ def read_settings(mode: str | None, options: Mapping[str, Any] | None) -> Settin
 
     Args:
         mode: `mode=` of torch.compile.
-        options: `options=` of it: "fallback", and settings of `Config` but "target".
+        options: `options=` of it: "fallback", "freeze", and settings of `Config` but "target".
 
     Raises:
         ConfigError: a mode is not supported, or an option is unknown or wrong.
