@@ -21,6 +21,8 @@ branch; else both are computed, if their results have equal shapes. Where one of
 compiled, for the given shapes for example, the other one is, and a call that takes the first is an
 `InputError` (`branch-not-compiled`) that says which values lead there; `explain` lists these
 errors. An input that decides an `If` can be bound to a value: `compile(constants={{"sr": 16000}})`.
+An input that decides a shape can be bound, too, or stay an input whose value calls must repeat:
+`compile(specialize={{"shape": array}})`.
 `Loop` and `Scan` are unrolled where the number of iterations is known when compiling.
 
 Refused, with an error that names the node: forms that an importer does not know, random numbers
