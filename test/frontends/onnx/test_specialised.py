@@ -67,7 +67,7 @@ def test_shapes_computed_from_several_inputs() -> None:
 
 
 def test_without_all_values_it_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="specialize="):
+    with pytest.raises(UnsupportedError, match="constants="):
         compiled(reshape_model())
     with pytest.raises(UnsupportedError, match="must be a constant"):
         compiled(reshape_model(extra=True), specialize={"first": np.array([2], np.int64)})

@@ -28,6 +28,7 @@ from xyntra.frontends.onnx import ops
 from xyntra.frontends.onnx.control.conditions import Conditions
 from xyntra.frontends.onnx.control.control_flow import import_control_flow
 from xyntra.frontends.onnx.control.requirements import Requirements
+from xyntra.frontends.onnx.control.specialised import Specialised, ValueWanted
 from xyntra.frontends.onnx.file.names import check_texts
 from xyntra.frontends.onnx.folding.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
@@ -36,13 +37,12 @@ from xyntra.frontends.onnx.inputs.bound_values import bind_values
 from xyntra.frontends.onnx.inputs.input_shapes import bind_inputs
 from xyntra.frontends.onnx.inputs.interface import dtype_name
 from xyntra.frontends.onnx.inputs.provenance import binding_hint
-from xyntra.frontends.onnx.inputs.specialised import Specialised, ValueWanted
 from xyntra.frontends.onnx.main_function import MainFunction
 from xyntra.frontends.onnx.node import Node, Result, find_handler
 from xyntra.frontends.onnx.opsets import domain_of, opsets_of
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.scope import Scope
-from xyntra.frontends.onnx.signature import check_signature
+from xyntra.frontends.onnx.signature import check_narrow, check_signature
 
 MAX_DEPTH = 32
 """Of graphs in nodes of graphs."""
@@ -261,6 +261,7 @@ class _Importer:
             return self._call(function, proto, operands, depth, None)
         dtypes = [None if op is None else str(op.dtype) for op in operands]
         check_signature(proto, domain, self.opsets[domain], dtypes, label)
+        check_narrow(proto, domain, dtypes, label)
         if proto.op_type == "Constant" and not domain:
             return [self._constant(proto, f"node '{label}'")]
         node = Node(

@@ -149,10 +149,9 @@ class Node:
         operand = self.operand(position)
         if isinstance(operand, Tensor):
             self.want(operand)
-            binding = self.binding_hint(operand)
             raise self.unsupported(
                 f"input {position} decides the shape of the result and must be a constant",
-                hint=f"{binding}; or {_SPECIALIZE}" if binding else f"{_UNBOUND}, or {_SPECIALIZE}",
+                hint=self.binding_hint(operand) or f"{_UNBOUND}, or {_SPECIALIZE}",
             )
         return operand
 

@@ -14,7 +14,7 @@ from onnx.backend.base import BackendRep, namedtupledict
 import xyntra
 from xyntra.errors import InputError
 from xyntra.executable import Executable
-from xyntra.frontends.onnx.inputs.specialised import NOT_COMPILED
+from xyntra.frontends.onnx.control.specialised import NOT_COMPILED
 
 __all__ = ["XyntraBackendRep"]
 
