@@ -27,8 +27,26 @@ ELEMENT_TYPES: dict[str, str] = {
     "uint8": "i8",
     "bool": "i1",
     "index": "index",
+    "int4": "i8",
+    "uint4": "i8",
+    "int2": "i8",
+    "uint2": "i8",
+    "float8_e4m3fn": "i8",
+    "float8_e4m3fnuz": "i8",
+    "float8_e5m2": "i8",
+    "float8_e5m2fnuz": "i8",
+    "float8_e8m0fnu": "i8",
+    "float4_e2m1fn": "i8",
 }
 """MLIR element type of every supported dtype."""
+
+NARROW_TYPES: dict[str, int] = {
+    "int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float8_e4m3fn": 8, "float8_e4m3fnuz": 8,
+    "float8_e5m2": 8, "float8_e5m2fnuz": 8, "float8_e8m0fnu": 8, "float4_e2m1fn": 4,
+}  # fmt: skip
+"""Dtypes that are stored and converted, but not computed in, with the bits of an element.
+
+Each element lies in a byte of its own, as in arrays of ml_dtypes."""
 
 _DEFAULT_DTYPES = {mlir: name for name, mlir in reversed(ELEMENT_TYPES.items()) if name[0] != "u"}
 
@@ -51,8 +69,8 @@ def default_dtype(element_type: object) -> str:
 
 
 def is_float(dtype: str) -> bool:
-    """Tell whether `dtype` is a floating-point type."""
-    return "float" in dtype
+    """Tell whether `dtype` is a floating-point type that is computed in."""
+    return "float" in dtype and dtype not in NARROW_TYPES
 
 
 def is_unsigned(dtype: str) -> bool:
@@ -61,7 +79,7 @@ def is_unsigned(dtype: str) -> bool:
 
 
 def bit_width(dtype: str) -> int:
-    """Number of value bits: 1 for booleans, 64 for `index`."""
+    """Number of bits in the IR: 1 for booleans, 64 for `index`."""
     return 64 if dtype == "index" else int(ELEMENT_TYPES[dtype].lstrip("bfi"))
 
 

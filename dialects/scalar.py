@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from xyntra.dialects.dtypes import bit_width, is_float, is_unsigned, mlir_type
+from xyntra.dialects.dtypes import NARROW_TYPES, bit_width, is_float, is_unsigned, mlir_type
 
 Number = int | float | bool
 
@@ -36,11 +36,21 @@ def emit(
 def constant(value: Number, dtype: str) -> Scalar:
     """A scalar constant of `dtype`."""
     type_ = mlir_type(dtype, ir.Context.current)
+    if dtype in NARROW_TYPES:
+        value = _narrow_bits(value, dtype)
     if is_float(dtype):
         attribute: ir.Attribute = ir.FloatAttr.get(type_, float(value))
     else:
         attribute = ir.IntegerAttr.get(type_, _wrap(int(value), bit_width(dtype)))
     return Scalar(emit("arith.constant", [], type_, value=attribute), dtype)
+
+
+def _narrow_bits(value: Number, dtype: str) -> int:
+    import ml_dtypes  # few models have such constants
+    import numpy as np
+
+    narrow = np.dtype(getattr(ml_dtypes, dtype))
+    return int(np.array(value, np.float32).astype(narrow).view(np.uint8))
 
 
 def _wrap(value: int, bits: int) -> int:
@@ -67,7 +77,7 @@ class Scalar:
 
     def _binary(self, other: Scalar | Number, float_op: str, signed: str, unsigned: str) -> Scalar:
         name = float_op if is_float(self.dtype) else unsigned if is_unsigned(self.dtype) else signed
-        if not name:
+        if not name or self.dtype in NARROW_TYPES:
             raise TypeError(f"this operation is not defined for {self.dtype}")
         right = self._lift(other)
         return Scalar(emit(name, [self.value, right.value], self.value.type), self.dtype)
@@ -121,6 +131,8 @@ class Scalar:
         return self._binary(other, "arith.minimumf", "arith.minsi", "arith.minui")
 
     def _compare(self, other: Scalar | Number, predicate: str) -> Scalar:
+        if self.dtype in NARROW_TYPES:
+            raise TypeError(f"{self.dtype} is not compared")
         right = self._lift(other)
         if is_float(self.dtype):
             name, table = "arith.cmpf", _FLOAT_PREDICATES
@@ -191,6 +203,8 @@ class Scalar:
         """
         if dtype == self.dtype:
             return self
+        if self.dtype in NARROW_TYPES or dtype in NARROW_TYPES:
+            raise TypeError(f"{self.dtype} becomes {dtype} by narrow.convert alone")
         if dtype == "bool":
             return self.differs(0)
         if is_float(dtype) and is_float(self.dtype):
@@ -245,6 +259,8 @@ class Scalar:
 
         NaN becomes the lower limit.
         """
+        if dtype in NARROW_TYPES:
+            raise TypeError(f"{self.dtype} becomes {dtype} by narrow.convert alone")
         bits = bit_width(dtype) - (0 if is_unsigned(dtype) else 1)
         low, high = 0.0 if is_unsigned(dtype) else -(2.0**bits), 2.0**bits - 1
         at_least = (self > low).select(self, low)

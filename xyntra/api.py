@@ -24,6 +24,7 @@ def compile(  # noqa: A001  (the name that users expect)
     inputs: Mapping[str, Any] | Sequence[Any] | None = None,
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, Any] | None = None,
+    specialize: Mapping[str, Any] | None = None,
     precision: str | None = None,
     io: str | None = None,
     samples: Sequence[Any] | None = None,
@@ -46,6 +47,9 @@ def compile(  # noqa: A001  (the name that users expect)
             stands, its size is the same.
         constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
             are no inputs of the executable any more, and an `If` that they decide takes its branch.
+        specialize: values that inputs will have, as for `constants`. Where a shape or a loop
+            depends on such an input, the model is compiled for its value, and a call that gives
+            another one is an InputError.
         precision: of a model of f32: "f32", or "f16" or "bf16", which store weights in 16 bits and,
             on GPUs, also store tensors and multiply in them (sums stay f32); or on an NVIDIA GPU
             "tf32", which rounds factors to 11 bits.
@@ -62,7 +66,7 @@ def compile(  # noqa: A001  (the name that users expect)
     Raises:
         ModelError: the file or the graph is wrong, or holds code that is not trusted.
         UnsupportedError: the model is valid, but something in it is not compiled.
-        InputError: `inputs`, `dims` or `constants` does not fit the model.
+        InputError: `inputs`, `dims`, `constants` or `specialize` does not fit the model.
         ConfigError: a setting is wrong.
         CompileError: the compiler failed.
     """
@@ -71,6 +75,7 @@ def compile(  # noqa: A001  (the name that users expect)
     from xyntra.compiler.inputs.sizes import sizes_of
     from xyntra.compiler.inputs.source import open_source
 
+    others = {"dims": dims, "constants": constants, "specialize": specialize}
     given = {"target": target, "precision": precision, "io": io, "threads": threads}
     settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
     if is_torch_model(model):
@@ -79,10 +84,9 @@ def compile(  # noqa: A001  (the name that users expect)
         ensure_torch(model)
         from xyntra.compiler.torch_module import compile_torch  # loads torch
 
-        refused = {"dims": dims, "constants": constants, "samples": samples}
-        return compile_torch(model, inputs, settings, refused)
+        return compile_torch(model, inputs, settings, {**others, "samples": samples})
     source = replace(open_source(model), trusted=trust_code)
-    return compile_source(source, sizes_of(inputs, dims, constants), settings, samples or ())
+    return compile_source(source, sizes_of(inputs, **others), settings, samples or ())
 
 
 def load(

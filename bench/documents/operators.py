@@ -21,10 +21,14 @@ branch; else both are computed, if their results have equal shapes. Where one of
 compiled, for the given shapes for example, the other one is, and a call that takes the first is an
 `InputError` (`branch-not-compiled`) that says which values lead there; `explain` lists these
 errors. An input that decides an `If` can be bound to a value: `compile(constants={{"sr": 16000}})`.
+An input that decides a shape can be bound, too, or stay an input whose value calls must repeat:
+`compile(specialize={{"shape": array}})`.
+Elements of float8, float4 and of integers of 2 and 4 bits are moved, cast and (de)quantized, one
+in a byte; no other operator has them.
 `Loop` and `Scan` are unrolled where the number of iterations is known when compiling.
 
 Refused, with an error that names the node: forms that an importer does not know, random numbers
-and shapes that depend on the data, sequences, strings and types of less than a byte. By name:
+and shapes that depend on the data, sequences and strings. By name:
 {refused}.
 
 This page is written by `python -m bench.documents.operators`.

@@ -188,6 +188,7 @@ def make_request(
         shapes=dict(sizes.shapes),
         dims=dict(sizes.dims),
         constants=dict(sizes.constants),
+        values=dict(sizes.values),
         level=level,
         architecture=target.architecture,
         fuse=config.fuse,

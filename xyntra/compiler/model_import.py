@@ -26,6 +26,7 @@ def import_module(request: Request) -> ir.Module:
             max_tensor_bytes=request.max_tensor_bytes,
             dims=request.dims,
             constants=request.constants,
+            values=request.values,
         )
     if request.kind == "torch":
         from xyntra.frontends.torch.importer import import_program
@@ -41,10 +42,10 @@ def import_module(request: Request) -> ir.Module:
             f"the model has no dimension '{next(iter(request.dims))}'",
             cause="MLIR has static shapes: no dimension is free",
         )
-    if request.constants:
+    if request.constants or request.values:
         raise InputError(
             "unknown-input",
-            f"'{next(iter(request.constants))}' cannot be bound",
+            f"'{next(iter(request.constants | request.values))}' cannot be bound",
             cause="values of inputs are bound in ONNX models",
             hint="put the value into the MLIR as an arith.constant",
         )

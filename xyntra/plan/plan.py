@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from xyntra.dialects.dtypes import item_bytes
+from xyntra.dialects.dtypes import NARROW_TYPES, item_bytes
 from xyntra.errors import InputError
 from xyntra.plan.cost import (
     Boundary,
@@ -314,9 +314,9 @@ def _items(value: object) -> tuple[Any, ...]:
 @lru_cache(maxsize=64)
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
     """The numpy dtype of a dtype name, those of ml_dtypes included."""
-    if dtype == "bfloat16":
+    if dtype == "bfloat16" or dtype in NARROW_TYPES:
         import ml_dtypes
 
-        dtype = ml_dtypes.bfloat16
+        dtype = getattr(ml_dtypes, dtype)
     found: np.dtype[Any] = np.dtype(dtype)
     return found

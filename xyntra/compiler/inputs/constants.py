@@ -17,8 +17,8 @@ MAX_BYTES = 1 << 20
 """Largest array that an input is bound to; it is stored in the code."""
 
 
-def constants_of(given: Any) -> dict[str, dict[str, Any]]:
-    """Read `constants=`: numbers, lists of numbers or arrays, by input name.
+def constants_of(given: Any, argument: str = "constants") -> dict[str, dict[str, Any]]:
+    """Read `constants=`, or another `argument`: numbers, lists of numbers or arrays, by name.
 
     Raises:
         InputError: it holds something else.
@@ -26,14 +26,14 @@ def constants_of(given: Any) -> dict[str, dict[str, Any]]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise _wrong("constants=", given)
+        raise _wrong(f"{argument}=", given)
     found = {}
     for name, value in given.items():
         if not isinstance(name, str):
             raise InputError(
-                "constant-type", f"{name!r} is no name of an input", place="constants="
+                "constant-type", f"{name!r} is no name of an input", place=f"{argument}="
             )
-        found[name] = _value(value, f"constants[{name!r}]")
+        found[name] = _value(value, f"{argument}[{name!r}]")
     return found
 
 

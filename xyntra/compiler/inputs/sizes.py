@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Reads sizes and values for what a model leaves free: `inputs=`, `dims=` and `constants=`."""
+"""Reads sizes and values for what a model leaves free: `inputs=`, `dims=` and the like."""
 
 from __future__ import annotations
 
@@ -22,21 +22,26 @@ class Sizes:
         shapes: shapes of inputs, by name or by `#position`.
         dims: sizes of named dimensions.
         constants: values of inputs, which then are none.
+        values: those that other inputs have in calls, where a shape depends on them.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dims: Mapping[str, int] = field(default_factory=dict)
     constants: Constants = field(default_factory=dict)
+    values: Constants = field(default_factory=dict)
 
 
-def sizes_of(inputs: Any = None, dims: Any = None, constants: Any = None) -> Sizes:
-    """Read `inputs=` (shapes or example arrays, by name or in order), `dims=` and `constants=`.
+def sizes_of(
+    inputs: Any = None, dims: Any = None, constants: Any = None, specialize: Any = None
+) -> Sizes:
+    """Read `inputs=` (shapes or example arrays, by name or in order), and the other arguments.
 
     Raises:
         InputError: they hold something else.
         UnsupportedError: a range of sizes is given.
     """
-    return Sizes(_shapes(inputs), _dims(dims), constants_of(constants))
+    values = constants_of(specialize, "specialize")
+    return Sizes(_shapes(inputs), _dims(dims), constants_of(constants), values)
 
 
 def refuse_range(name: str, place: str) -> UnsupportedError:

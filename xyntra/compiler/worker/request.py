@@ -29,6 +29,7 @@ class Request:
         shapes: shapes of inputs with free dimensions, by name or by `#position`.
         dims: sizes of named dimensions.
         constants: values of inputs, as `constants_of` gives them.
+        values: of inputs in calls to come, in the same form.
         level: where to stop; "artifact" goes all the way.
         architecture: of the GPU to generate code for; "" for this processor.
         fuse: whether operations are fused.
@@ -82,6 +83,7 @@ class Request:
     peaks: tuple[float, ...] = ()
     observe: str = ""
     observe_errors: str = "none"
+    values: dict[str, Any] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import onnx
 
 from xyntra.frontends.onnx.node import Result
+from xyntra.frontends.weight_types import dtype_of
 
 
 def schema_function(
@@ -86,6 +86,6 @@ def type_of(operand: Result) -> onnx.TypeProto:
     """Return the ONNX type of an operand; that of nothing where it is left out."""
     if operand is None:
         return onnx.TypeProto()
-    dtype = np.dtype(operand.dtype)
+    dtype = dtype_of(str(operand.dtype))
     kind = onnx.helper.np_dtype_to_tensor_dtype(dtype)
     return onnx.helper.make_tensor_type_proto(kind, operand.shape)

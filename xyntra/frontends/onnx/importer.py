@@ -21,26 +21,28 @@ import onnx
 from google.protobuf.message import DecodeError
 from torch_mlir import ir
 
-from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
+from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.dtypes import item_bytes
 from xyntra.errors import ModelError, UnsupportedError, XyntraError
 from xyntra.frontends.onnx import ops
 from xyntra.frontends.onnx.control.conditions import Conditions
 from xyntra.frontends.onnx.control.control_flow import import_control_flow
-from xyntra.frontends.onnx.control.requirements import Requirements, erase_unused
+from xyntra.frontends.onnx.control.requirements import Requirements
+from xyntra.frontends.onnx.control.specialised import Specialised, ValueWanted
 from xyntra.frontends.onnx.file.names import check_texts
 from xyntra.frontends.onnx.folding.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
 from xyntra.frontends.onnx.import_failures import failure_of_import
 from xyntra.frontends.onnx.inputs.bound_values import bind_values
-from xyntra.frontends.onnx.inputs.input_shapes import FIXED_BY, bind_inputs
+from xyntra.frontends.onnx.inputs.input_shapes import bind_inputs
 from xyntra.frontends.onnx.inputs.interface import dtype_name
-from xyntra.frontends.onnx.inputs.provenance import binding_hint, inputs_behind
+from xyntra.frontends.onnx.inputs.provenance import binding_hint
+from xyntra.frontends.onnx.main_function import MainFunction
 from xyntra.frontends.onnx.node import Node, Result, find_handler
 from xyntra.frontends.onnx.opsets import domain_of, opsets_of
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.scope import Scope
-from xyntra.frontends.onnx.signature import check_signature
+from xyntra.frontends.onnx.signature import check_narrow, check_signature
 
 MAX_DEPTH = 32
 """Of graphs in nodes of graphs."""
@@ -62,6 +64,7 @@ def import_model(
     max_tensor_bytes: int,
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, Mapping[str, Any]] | None = None,
+    values: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> ir.Module:
     """Import a scanned model.
 
@@ -72,6 +75,7 @@ def import_model(
         max_tensor_bytes: refuse models with a larger intermediate tensor.
         dims: sizes of named dimensions.
         constants: values of inputs, as for `bind_values`; these are no arguments of `main`.
+        values: of inputs in calls, which take their place where a shape depends on them.
 
     Returns:
         A module with one function `main`; its arguments carry `xyntra.input` or
@@ -90,7 +94,13 @@ def import_model(
         ) from None
     check_texts(model)
     with _deep_recursion():
-        return _Importer(model, context, max_tensor_bytes).run(shapes, dims or {}, constants or {})
+        used: frozenset[str] = frozenset()
+        while True:
+            importer = _Importer(model, context, max_tensor_bytes)
+            try:
+                return importer.run(shapes, dims or {}, constants or {}, values or {}, used)
+            except ValueWanted as wanted:
+                used |= wanted.names
 
 
 @contextmanager
@@ -115,47 +125,44 @@ class _Importer:
         self.calls: list[tuple[str, str]] = []
         self.nodes = 0
         self.conditions = Conditions()
-        self.interface: list[tuple[str, str, str, Sequence[str]]] = []
+        self.main = MainFunction(context)
+        self.b = self.main.b
 
     def run(
         self,
         shapes: Mapping[str, Sequence[int]],
         dims: Mapping[str, int],
         constants: Mapping[str, Mapping[str, Any]],
+        values: Mapping[str, Mapping[str, Any]],
+        used: frozenset[str],
     ) -> ir.Module:
         graph = self.model.graph
-        unknown = ir.Location.unknown(self.context)
-        module = ir.Module.create(unknown)
-        with unknown:
-            function = ir.Operation.create(
-                "func.func",
-                attributes={
-                    "sym_name": ir.StringAttr.get("main"),
-                    "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
-                },
-                regions=1,
-                ip=ir.InsertionPoint(module.body),
-            )
-        self.block = function.regions[0].blocks.append()
-        self.b = TensorBuilder(ir.InsertionPoint(self.block), unknown)
         self.requirements = Requirements(self.b)
         scope = Scope()
         given = {value.name for value in graph.initializer}
         inputs = [value for value in graph.input if value.name not in given]
         bound = bind_values(inputs, constants)
-        shapes = {**shapes, **{name: array.shape for name, array in bound.items()}}
+        will_be = bind_values(inputs, values)
+        self.specialised = Specialised(will_be, used)
+        given_values = {**bound, **will_be}
+        shapes = {**shapes, **{name: array.shape for name, array in given_values.items()}}
         for name, dtype, shape, fixed_by in bind_inputs(inputs, shapes, dims):
             self._check_bytes(shape, dtype, f"input '{name}'")
             value: Operand | None = bound.get(name)
             if value is None:
-                value = self._argument("input", name, shape, dtype, fixed_by)
-                self.conditions.name(value, name)
+                tensor = self.main.argument("input", name, shape, dtype, fixed_by)
+                self.conditions.name(tensor, name)
+                value = self.specialised.value(name)
+                if value is None:
+                    value = tensor
+                else:
+                    self.specialised.require(self.requirements, self.b, tensor, name)
             scope.define(name, value, f"input '{name}'")
         self._graph(graph, scope, depth=0)
-        self._finish(function, scope)
-        return module
+        self._finish(scope)
+        return self.main.module
 
-    def _finish(self, function: ir.Operation, scope: Scope) -> None:
+    def _finish(self, scope: Scope) -> None:
         graph = self.model.graph
         if not graph.output:
             raise ModelError("graph-invalid", "the graph has no outputs")
@@ -163,38 +170,7 @@ class _Importer:
         for value in graph.output:
             operand = scope.require(value.name, f"output '{value.name}'")
             results.append((str(value.name), self.b.tensor(operand)))
-        required = self.requirements.merged()
-        tensors = [*(tensor for _, tensor in results), *(each.flag for each in required)]
-        returned = [tensor.value for tensor in tensors]
-        self.b.emit("func.return", returned, [])
-        if self.requirements.is_partial:
-            kept = erase_unused(self.block, [kind for kind, *_ in self.interface])
-            self.interface = [self.interface[number] for number in kept]
-        types = [argument.type for argument in self.block.arguments]
-        with self.b.location:
-            function.attributes["function_type"] = ir.TypeAttr.get(
-                ir.FunctionType.get(types, [value.type for value in returned])
-            )
-            function.attributes["arg_attrs"] = ir.ArrayAttr.get(
-                [_interface_attribute(*entry) for entry in self.interface]
-            )
-            function.attributes["res_attrs"] = ir.ArrayAttr.get(
-                [_interface_attribute("output", name, tensor.dtype) for name, tensor in results]
-                + [requirement.attribute() for requirement in required]
-            )
-
-    def _argument(
-        self,
-        kind: str,
-        name: str,
-        shape: Sequence[int],
-        dtype: str,
-        fixed_by: Sequence[str] = (),
-    ) -> Tensor:
-        type_ = self.b.tensor_type(shape, dtype)
-        location = ir.Location.name(name, context=self.context)
-        self.interface.append((kind, name, dtype, fixed_by))
-        return Tensor(self.block.add_argument(type_, location), dtype)
+        self.main.finish(results, self.requirements)
 
     def _graph(self, graph: onnx.GraphProto, scope: Scope, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -227,7 +203,7 @@ class _Importer:
                 ) from None
         if weight not in self.parameters:
             self._check_bytes(tensor.dims, dtype, place)
-            self.parameters[weight] = self._argument("parameter", weight, tensor.dims, dtype)
+            self.parameters[weight] = self.main.argument("parameter", weight, tensor.dims, dtype)
         return self.parameters[weight]
 
     def _node(
@@ -285,9 +261,12 @@ class _Importer:
             return self._call(function, proto, operands, depth, None)
         dtypes = [None if op is None else str(op.dtype) for op in operands]
         check_signature(proto, domain, self.opsets[domain], dtypes, label)
+        check_narrow(proto, domain, dtypes, label)
         if proto.op_type == "Constant" and not domain:
             return [self._constant(proto, f"node '{label}'")]
-        node = Node(proto, label, self.opsets[domain], operands, self.b, self._binding_hint)
+        node = Node(
+            proto, label, self.opsets[domain], operands, self.b, self._binding_hint, self._want
+        )
         if proto.op_type in ("If", "Loop", "Scan") and not domain:
             run = partial(self._subgraph, scope, depth)
             known = (self.requirements, self.conditions)
@@ -327,7 +306,7 @@ class _Importer:
         """`function(node)`, where any foreign exception becomes an error about the node."""
         try:
             return function(node)
-        except XyntraError:
+        except (XyntraError, ValueWanted):
             raise
         except Exception as error:
             raise failure_of_import(node, error) from error
@@ -372,10 +351,12 @@ class _Importer:
 
     def _binding_hint(self, tensor: Tensor) -> str | None:
         """How to bind the inputs that `tensor` is computed from; None where it is from none."""
-        numbers = sorted(inputs_behind(tensor.value, self.block))
-        found = [self.interface[number][:2] for number in numbers]
-        inputs = [name for kind, name in found if kind == "input"]
-        return binding_hint(self.model.graph, inputs)
+        return binding_hint(self.model.graph, self.main.behind(tensor, "input"))
+
+    def _want(self, tensor: Tensor) -> None:
+        """Ask for the values of inputs that `tensor` is computed from, if it is from them alone."""
+        if not self.main.behind(tensor, "parameter"):
+            self.specialised.want(self.main.behind(tensor, "input"))
 
     def _check_call(self, function: onnx.FunctionProto, place: str) -> None:
         """Refuse a function that is on its own call stack, and one too deep in others."""
@@ -412,15 +393,3 @@ def _as_list(result: Result | Sequence[Result]) -> Sequence[Result]:
     if isinstance(result, (Tensor, np.ndarray)) or result is None:
         return [result]
     return list(result)
-
-
-def _interface_attribute(
-    kind: str, name: str, dtype: str, fixed_by: Sequence[str] = ()
-) -> ir.Attribute:
-    attributes = {
-        f"xyntra.{kind}": ir.StringAttr.get(name),
-        "xyntra.dtype": ir.StringAttr.get(dtype),
-    }
-    if any(fixed_by):
-        attributes[FIXED_BY] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in fixed_by])
-    return ir.DictAttr.get(attributes)

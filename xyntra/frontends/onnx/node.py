@@ -23,6 +23,12 @@ def _no_hint(tensor: Tensor) -> None:
     return None
 
 
+def _no_values(tensor: Tensor) -> None:
+    pass
+
+
+_UNBOUND = "make it an initializer, bind the free dimensions that it is computed from"
+_SPECIALIZE = "specialize= with the values that the inputs behind it will have in calls"
 _LARGEST = float(np.finfo(np.float32).max)
 _OPERATORS = "xyntra.frontends.onnx.ops"
 _HANDLERS: dict[tuple[str, str], Handler] = {}
@@ -83,6 +89,8 @@ class Node:
         b: builds IR located at this node.
         binding_hint: how to bind the inputs of the model that a tensor is computed from; None
             where that does not help.
+        want: has the model compiled for the values of the inputs that a tensor is computed from,
+            where they are known: the import starts again. Returns where they are not.
     """
 
     proto: onnx.NodeProto
@@ -91,6 +99,7 @@ class Node:
     operands: tuple[Result, ...]
     b: TensorBuilder
     binding_hint: Callable[[Tensor], str | None] = _no_hint
+    want: Callable[[Tensor], None] = _no_values
 
     @property
     def op_type(self) -> str:
@@ -139,10 +148,10 @@ class Node:
         """Input `position`, whose value must be known at compile time."""
         operand = self.operand(position)
         if isinstance(operand, Tensor):
+            self.want(operand)
             raise self.unsupported(
                 f"input {position} decides the shape of the result and must be a constant",
-                hint=self.binding_hint(operand)
-                or "make it an initializer, or bind the free dimensions that it is computed from",
+                hint=self.binding_hint(operand) or f"{_UNBOUND}, or {_SPECIALIZE}",
             )
         return operand
 

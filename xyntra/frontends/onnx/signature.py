@@ -11,9 +11,20 @@ from typing import Any
 import onnx
 from onnx.defs import OpSchema
 
-from xyntra.errors import ModelError
+from xyntra.dialects.dtypes import NARROW_TYPES
+from xyntra.errors import ModelError, UnsupportedError
 
-_TYPE_NAMES = {"float": "float32", "double": "float64"}
+_CONVERSIONS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_TYPE_NAMES = {
+    "float": "float32",
+    "double": "float64",
+    "float8e4m3fn": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz",
+    "float8e8m0": "float8_e8m0fnu",
+    "float4e2m1": "float4_e2m1fn",
+}
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,24 @@ def check_signature(
     )
     if problem:
         raise ModelError("node-invalid", f"{node.op_type}: {problem}", place=f"node '{label}'")
+
+
+def check_narrow(
+    node: onnx.NodeProto, domain: str, dtypes: Sequence[str | None], label: str
+) -> None:
+    """Refuse elements of a byte or less that no schema says the operator to have.
+
+    Raises:
+        UnsupportedError: `dtype-unsupported`.
+    """
+    narrow = next((dtype for dtype in dtypes if dtype in NARROW_TYPES), None)
+    if domain and narrow and node.op_type not in _CONVERSIONS:
+        raise UnsupportedError(
+            "dtype-unsupported",
+            f"{node.op_type}: elements of {narrow} are converted and moved, not computed with",
+            place=f"node '{label}'",
+            hint="put a DequantizeLinear or a Cast before it",
+        )
 
 
 @lru_cache(maxsize=1024)

@@ -19,8 +19,8 @@ from xyntra.targets.webgpu.buffer_pool import share_buffers
 from xyntra.targets.webgpu.code.shader_image import ShaderImage, ShaderLaunch
 
 __all__ = [
-    "BoundLaunch",
     "BoundPlan",
+    "BoundShader",
     "BufferCopy",
     "GpuBuffer",
     "bind_plan",
@@ -64,7 +64,7 @@ class BufferCopy:
 
 
 @dataclass(frozen=True)
-class BoundLaunch:
+class BoundShader:
     """A launch with everything that it is given.
 
     Attributes:
@@ -90,7 +90,7 @@ class BoundPlan:
 
     buffers: tuple[GpuBuffer, ...]
     numbers: Mapping[int, int]
-    steps: tuple[tuple[BoundLaunch, ...], ...]
+    steps: tuple[tuple[BoundShader, ...], ...]
 
 
 def bind_plan(plan: Plan, images: Mapping[str, ShaderImage]) -> BoundPlan:
@@ -172,7 +172,7 @@ class _Binder:
         self._buffers.append(GpuBuffer(whole_words(nbytes), what, source))
         return len(self._buffers) - 1
 
-    def _step(self, number: int) -> tuple[BoundLaunch, ...]:
+    def _step(self, number: int) -> tuple[BoundShader, ...]:
         step = self._plan.steps[number]
         image = self._images[step.kernel]
         keys: list[Hashable] = [("buffer", each) for each in self._plan.argument_buffers(step)]
@@ -180,7 +180,7 @@ class _Binder:
         given = [self._numbers[key] for key in keys]
         return tuple(self._bound(each, given, step.kernel) for each in image.launches)
 
-    def _bound(self, launch: ShaderLaunch, given: Sequence[int], kernel: str) -> BoundLaunch:
+    def _bound(self, launch: ShaderLaunch, given: Sequence[int], kernel: str) -> BoundShader:
         pointers = [*launch.buffers, *(pointer for pointer, _ in launch.packed)]
         starts = [start for _, start in launch.packed]
         if any(not 0 <= each < len(given) for each in pointers) or min(starts, default=0) < 0:
@@ -191,7 +191,7 @@ class _Binder:
             )
         copies = self._copies(launch, given)
         whole = tuple(copy.destination for copy in copies[:1])
-        return BoundLaunch(launch, (*(given[each] for each in launch.buffers), *whole), copies)
+        return BoundShader(launch, (*(given[each] for each in launch.buffers), *whole), copies)
 
     def _copies(self, launch: ShaderLaunch, given: Sequence[int]) -> tuple[BufferCopy, ...]:
         """Add the buffer that a launch reads several from; returns how it is filled."""

@@ -27,7 +27,7 @@ _CASTS = ("arith.index_cast", "arith.index_castui")
 class VectorMemory:
     """Declare memory as vectors of four where every access is one of four aligned words.
 
-    A thread then loads and stores 128 bits at once: SPIR-V has no access to neighbouring elements
+    A thread then loads and stores 128 bits at once: SPIR-V has no access to contiguous elements
     of an array as one vector. Memory that is also accessed word by word stays as it is, since a
     store to one element of a vector may write all of them. Memory is flat by then.
     """

@@ -31,19 +31,11 @@ SHAPES = {
 }  # fmt: skip
 """Inputs that must be known at compile time: the test's values become constants."""
 
-FLOAT8_AND_BELOW_8_BITS = """
-test_dequantizelinear_e4m3fn test_dequantizelinear_e4m3fn_float16
-test_dequantizelinear_e4m3fn_zero_point test_dequantizelinear_e5m2 test_dequantizelinear_uint4
-test_dequantizelinear_int4 test_dequantizelinear_uint2 test_dequantizelinear_int2
-test_dequantizelinear_float4e2m1 test_quantizelinear_e4m3fn test_quantizelinear_e5m2
-test_quantizelinear_uint4 test_quantizelinear_int4 test_quantizelinear_uint2
-test_quantizelinear_int2 test_quantizelinear_float4e2m1
-""".split()
 RANDOM = """
 test_training_dropout_default test_training_dropout_default_mask test_training_dropout
 test_training_dropout_mask
 """.split()
-UNSUPPORTED = {*FLOAT8_AND_BELOW_8_BITS, *RANDOM}
+UNSUPPORTED = set(RANDOM)
 
 # The tests take `length_resized` of align_corners as input * scale, which is fractional here. By
 # the operator's text it is the length of the resized tensor; onnxruntime and PyTorch agree.
@@ -119,6 +111,6 @@ def test_nodes(module: str) -> None:
 
 
 def test_every_exception_is_a_test() -> None:
-    modules = ("dequantizelinear", "quantizelinear", "dropout", "resize")
+    modules = ("dropout", "resize")
     names = {case.name for module in modules for case in load_cases(module)}
     assert names >= UNSUPPORTED | DIFFERENT

@@ -66,6 +66,7 @@ def import_if(
         if requirements.count > first:
             requirements.weaken(first, unless=_flag(node, taken, not holds))
     if not results:
+        node.want(condition)
         raise _no_branch(node, causes)
     if causes:
         ((failed, cause),) = causes.items()
@@ -126,6 +127,7 @@ def _no_branch(node: Node, causes: Mapping[bool, str]) -> UnsupportedError:
 
 def _select(node: Node, condition: Tensor, if_true: Operand, if_false: Operand) -> Tensor:
     if if_true.shape != if_false.shape or str(if_true.dtype) != str(if_false.dtype):
+        node.want(condition)
         raise node.unsupported(
             "the condition depends on the data and the branches give different shapes or types",
             hint=node.binding_hint(condition)

@@ -59,6 +59,7 @@ def _loop(node: Node, run: RunGraph) -> list[Result]:
 
 def _known_condition(node: Node, condition: Operand) -> bool:
     if isinstance(condition, Tensor):
+        node.want(condition)
         raise node.unsupported(
             "whether the loop goes on depends on the data",
             hint=node.binding_hint(condition)

@@ -8,11 +8,13 @@ from functools import reduce
 
 import numpy as np
 
+from xyntra.dialects.dtypes import NARROW_TYPES
 from xyntra.dialects.tensors.broadcasting import broadcast_shapes
-from xyntra.frontends.onnx.folding.fold import bounded, folds
+from xyntra.frontends.onnx.folding.fold import TooLargeError, bounded, folds
 from xyntra.frontends.onnx.inputs.interface import dtype_name
 from xyntra.frontends.onnx.node import Node
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of
+from xyntra.frontends.weight_types import dtype_of
 
 Function = Callable[..., np.ndarray]
 
@@ -107,9 +109,16 @@ def _clip(node: Node) -> np.ndarray:
 @folds("Cast")
 def _cast(node: Node) -> np.ndarray:
     dtype = dtype_name(node.required("to"), f"node '{node.label}'")
-    return node.constant(0).astype(np.dtype(dtype))
+    return _converted(node, dtype)
 
 
 @folds("CastLike")
 def _cast_like(node: Node) -> np.ndarray:
-    return node.constant(0).astype(node.constant(1).dtype)
+    return _converted(node, node.constant(1).dtype.name)
+
+
+def _converted(node: Node, dtype: str) -> np.ndarray:
+    x = node.constant(0)
+    if dtype in NARROW_TYPES or x.dtype.name in NARROW_TYPES:
+        raise TooLargeError  # numpy does not convert these by ONNX's rules
+    return x.astype(dtype_of(dtype))

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import onnx
 
 from xyntra.errors import InputError
 from xyntra.frontends.onnx.inputs.interface import declared_shape, input_dtype
+from xyntra.frontends.weight_types import dtype_of
 from xyntra.suggestions import did_you_mean
 
 __all__ = ["bind_values", "with_values"]
@@ -62,7 +62,7 @@ def with_values(model: bytes, constants: Mapping[str, Mapping[str, Any]]) -> byt
 
 def _array(value: onnx.ValueInfoProto, given: Mapping[str, Any]) -> np.ndarray:
     name, dtype = str(value.name), input_dtype(value)
-    wanted = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    wanted = dtype_of(dtype)
     if "dtype" in given:
         if given["dtype"] != dtype:
             raise _wrong_dtype(name, dtype, f"an array of {given['dtype']}")

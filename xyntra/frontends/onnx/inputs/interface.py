@@ -31,7 +31,7 @@ def dtype_name(element_type: int, place: str) -> str:
             "dtype-unsupported",
             f"element type {label} is not supported",
             place=place,
-            hint="export the model with floats of 16 to 64 bits, integers of 8 to 64, or booleans",
+            hint="export the model with floats of 4, 8 or 16 to 64 bits, integers, or booleans",
         )
     return name
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xyntra.plan.plan import Plan, Port, Requirement
-from xyntra.targets.webgpu.bound_plan import BoundLaunch, BoundPlan
+from xyntra.targets.webgpu.bound_plan import BoundPlan, BoundShader
 from xyntra.targets.webgpu.code.shader_image import ShaderImage
 
 __all__ = ["FORMAT", "VERSION", "described"]
@@ -85,7 +85,7 @@ def _requirement(each: Requirement, bound: BoundPlan) -> dict[str, Any]:
     }
 
 
-def _launch(bound: BoundLaunch) -> dict[str, Any]:
+def _launch(bound: BoundShader) -> dict[str, Any]:
     launch = bound.launch
     return {
         "entry": launch.entry,

@@ -15,6 +15,7 @@ def dropout(node: Node) -> Sequence[Operand]:
     x = node.operand(0)
     training = node.optional(2)
     if isinstance(training, Tensor):
+        node.want(training)
         raise node.unsupported("whether it is training must be known at compile time")
     if training is not None and bool(training.all()):
         ratio = float(node.constant(1).item()) if node.has(1) else 0.5

@@ -10,6 +10,8 @@ import numpy as np
 from torch_mlir import ir
 
 from xyntra.dialects.builder import Operand, Tensor
+from xyntra.dialects.dtypes import NARROW_TYPES, is_unsigned
+from xyntra.dialects.narrow import convert
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.inputs.interface import dtype_name
 from xyntra.frontends.onnx.node import Node, handles
@@ -114,9 +116,30 @@ def quantize_linear(node: Node) -> Tensor:
         # Rounding a float32 quotient of 16-bit floats once more gives their exact quotient.
         low = (value.cast(precision).cast("float32"), scale.cast(precision).cast("float32"))
         quotient = (low[0] / low[1]).cast(precision).cast("float32")
+        if dtype in NARROW_TYPES:
+            return _narrow(quotient, zero, dtype, keeps_infinity=not node.attribute("saturate", 1))
         return saturate(quotient, zero, dtype)
 
     return node.b.map(body, x, *parameters, dtype=dtype)
+
+
+def _narrow(quotient: Scalar, zero: Scalar | None, dtype: str, keeps_infinity: bool) -> Scalar:
+    """A float32 quotient in a type of a byte or less.
+
+    The zero point of a float8 is 0 by its specification, and is not added.
+    """
+    if dtype.startswith("float"):
+        if zero is not None and dtype == "float4_e2m1fn":
+            quotient = quotient + convert(zero, "float32")
+        return convert(quotient, dtype, saturate=not keeps_infinity)
+    rounded = quotient.math("roundeven")
+    if zero is not None:
+        rounded = rounded + convert(zero, "float32")
+    values, is_signed = 1 << NARROW_TYPES[dtype], not is_unsigned(dtype)
+    low = -(values // 2) if is_signed else 0
+    at_least = (rounded > low).select(rounded, low)
+    high = low + values - 1
+    return convert((at_least < high).select(at_least, high), dtype)
 
 
 @handles("DequantizeLinear")
@@ -127,9 +150,10 @@ def dequantize_linear(node: Node) -> Tensor:
     dtype = _attribute_dtype(node, "output_dtype") or dtype_of(parameters[0])
 
     def body(value: Scalar, scale: Scalar, zero: Scalar | None = None) -> Scalar:
-        centred = value.cast("int32")
+        wide = "float32" if value.dtype.startswith("float") else "int32"
+        centred = convert(value, wide)
         if zero is not None:
-            centred = centred - zero.cast("int32")
+            centred = centred - convert(zero, wide)
         return (centred.cast("float32") * scale.cast("float32")).cast(dtype)
 
     return node.b.map(body, x, *parameters, dtype=dtype)

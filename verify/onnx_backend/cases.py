@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Loads ONNX's node tests as its own test runner makes them, and runs one on a backend."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import unittest
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.backend.test import BackendTest
+from onnx.backend.test.loader import load_model_tests
+
+from xyntra.errors import CompileError, InputError, ModelError, UnsupportedError, XyntraError
+
+__all__ = ["OUTCOMES", "Outcome", "operators", "run_test", "tests"]
+
+OUTCOMES = ("right", "refused", "wrong", "failed", "crashed")
+"""Refused is what a typed error says about the model; failed is any other error."""
+_TRAINING = "ai.onnx.preview.training"
+_REFUSALS = (InputError, ModelError, UnsupportedError)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a test.
+
+    Attributes:
+        what: one of `OUTCOMES`.
+        code: of the error, if any.
+        why: its message, or what differs.
+    """
+
+    what: str
+    code: str = ""
+    why: str = ""
+
+
+@cache
+def operators() -> dict[str, tuple[str, ...]]:
+    """The operators that each test outside of the training domain has, by the test's name."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        cases = load_model_tests(kind="node")
+    found = {}
+    for case in cases:
+        nodes = case.model.graph.node
+        if all(node.domain != _TRAINING for node in nodes):
+            found[case.name] = tuple(dict.fromkeys(map(_operator, nodes)))
+    return found
+
+
+def _operator(node: onnx.NodeProto) -> str:
+    return f"{node.domain}.{node.op_type}" if node.domain else str(node.op_type)
+
+
+def tests(backend: Any) -> dict[str, unittest.TestCase]:
+    """The node tests of ONNX's runner for the CPU, by name, each ready to be run on `backend`."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        made = BackendTest(backend, __name__).test_cases["OnnxBackendNodeModelTest"]
+    return {name: made(f"{name}_cpu") for name in operators()}
+
+
+def run_test(test: unittest.TestCase) -> Outcome:
+    """Run one test, and say what became of it."""
+    method = getattr(test, test._testMethodName)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            method()
+    except unittest.SkipTest as skip:
+        return Outcome("refused", "skipped", str(skip))
+    except XyntraError as error:
+        return _of_ours(error)
+    except AssertionError as error:
+        return Outcome("wrong", "", " ".join(str(error).split())[:300])
+    except Exception as error:
+        return Outcome("failed", type(error).__name__, _last_line(error))
+    return Outcome("right")
+
+
+def _of_ours(error: XyntraError) -> Outcome:
+    refused = isinstance(error, _REFUSALS) and not isinstance(error, CompileError)
+    place = f"{error.place}: " if error.place else ""
+    return Outcome("refused" if refused else "failed", error.code, f"{place}{error.message}"[:300])
+
+
+def _last_line(error: Exception) -> str:
+    frames = traceback.extract_tb(sys.exc_info()[2])
+    where = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
+    return " ".join(str(error).split())[:300] + where
