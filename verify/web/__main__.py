@@ -4,6 +4,7 @@
     python -m verify.web shaders [--pipelines] NAME…   every kernel, read by Chromium
     python -m verify.web models NAME…                  pages beside onnxruntime
     python -m verify.web states [STORY…] [--pictures DIR]   loading, results and errors, by clicks
+    python -m verify.web functions [NAME…]             errors of functions
     python -m verify.web magika [--pictures DIR]       the example page beside the package magika
 
 Exits with 1 where something is refused, differs or goes wrong.
@@ -55,6 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     states = commands.add_parser("states")
     states.set_defaults(check=_states)
     states.add_argument("names", nargs="*", metavar="STORY")
+    functions = commands.add_parser("functions")
+    functions.set_defaults(check=_functions)
+    functions.add_argument("names", nargs="*", metavar="NAME")
     magika = commands.add_parser("magika")
     magika.set_defaults(check=_magika)
     for command in (states, magika):
@@ -107,6 +111,22 @@ def _models(options: argparse.Namespace) -> bool:
         )
     if options.record is not None:
         options.record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return good
+
+
+def _functions(options: argparse.Namespace) -> bool:
+    from verify.web.functions import FUNCTIONS, measure
+
+    good = True
+    for name in options.names or FUNCTIONS:
+        with browser() as started:
+            found = measure(started, name)
+        good = good and found.worst <= found.bound and not found.wrong
+        print(
+            f"{name}: {found.worst:.3g} ulp at {found.at}, of {found.bound} stated;"
+            f" {found.wrong} of another kind, {found.flushed} flushed, of {found.count}",
+            flush=True,
+        )
     return good
 
 
