@@ -10,12 +10,22 @@ import numpy as np
 from bench.models.spec import InputSpec, ModelSpec
 from bench.models.wheels import WheelFile, fetch
 
-__all__ = ["SPECS"]
+__all__ = ["CONFIG", "CONTENT_TYPES", "SPECS"]
 
 STANDARD = WheelFile(
     requirement="magika==1.0.3",
     member="magika/models/standard_v3_3/model.onnx",
     sha256="fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c",
+)
+CONFIG = WheelFile(
+    requirement="magika==1.0.3",
+    member="magika/models/standard_v3_3/config.min.json",
+    sha256="ae24c742205358f6ff6dfd5facb6743fb69743dbba8373e73da58ff0cbd695db",
+)
+CONTENT_TYPES = WheelFile(
+    requirement="magika==1.0.3",
+    member="magika/config/content_types_kb.min.json",
+    sha256="75208adba69bc0556403b62b32ef3ccf8b5ce494411780845852e52e6583a10d",
 )
 # The model reads the first and the last 1024 bytes of a file; 256 stands for "past the end".
 WINDOW = 1024

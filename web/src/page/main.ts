@@ -24,7 +24,8 @@ async function load(): Promise<void> {
     showProgress(byId("loading"));
   }
   rows = showInputs(model.inputs);
-  byId("about").textContent = `${model.kernels.length} kernels, on ${model.adapter}`;
+  const count = model.kernels.length;
+  byId("about").textContent = `${count} kernel${count === 1 ? "" : "s"}, on ${model.adapter}`;
   byId("model").hidden = false;
   document.body.dataset.state = "ready";
   await keepPage();

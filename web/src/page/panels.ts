@@ -111,7 +111,7 @@ export function showTimeline(panel: HTMLElement, profile?: Profile): void {
     : "each kernel was waited for: the GPU has no clock that the browser shows";
   panel.replaceChildren(
     element("h2", "", "Timeline of kernels"),
-    element("p", "muted", `${steps.length} kernels, ${timeText(busy / 1e6)} in all, ${how}`),
+    element("p", "muted", `${steps.length} kernel${steps.length === 1 ? "" : "s"}, ${timeText(busy / 1e6)} in all, ${how}`),
     element("p", "kinds", "", kinds),
     element("div", "steps", "", rows),
   );

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Built from web/src by web/build.mjs; sources 521e627768330befd242bfc671bab82917c909513cc9eb44db18a9240f749d68
+// Built from web/src by web/build.mjs; sources 4acf9329e302baf3f0ea227a56c4425c7b44b5a7576d08a0aedd749649c244d1
 "use strict";
 (() => {
   // src/page/check.ts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Built from web/src by web/build.mjs; sources 521e627768330befd242bfc671bab82917c909513cc9eb44db18a9240f749d68
+// Built from web/src by web/build.mjs; sources 4acf9329e302baf3f0ea227a56c4425c7b44b5a7576d08a0aedd749649c244d1
 
 // src/page/main.ts
 import { Xyntra } from "./xyntra.js";
@@ -149,7 +149,8 @@ async function load() {
     showProgress(byId2("loading"));
   }
   rows = showInputs(model.inputs);
-  byId2("about").textContent = `${model.kernels.length} kernels, on ${model.adapter}`;
+  const count = model.kernels.length;
+  byId2("about").textContent = `${count} kernel${count === 1 ? "" : "s"}, on ${model.adapter}`;
   byId2("model").hidden = false;
   document.body.dataset.state = "ready";
   await keepPage();

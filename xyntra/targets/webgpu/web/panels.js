@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Built from web/src by web/build.mjs; sources 521e627768330befd242bfc671bab82917c909513cc9eb44db18a9240f749d68
+// Built from web/src by web/build.mjs; sources 4acf9329e302baf3f0ea227a56c4425c7b44b5a7576d08a0aedd749649c244d1
 
 // src/page/panels.ts
 function element(tag, name = "", text = "", children = []) {
@@ -85,7 +85,7 @@ function showTimeline(panel, profile) {
   const how = exact ? "measured by the GPU; browsers round its clock" : "each kernel was waited for: the GPU has no clock that the browser shows";
   panel.replaceChildren(
     element("h2", "", "Timeline of kernels"),
-    element("p", "muted", `${steps.length} kernels, ${timeText(busy / 1e6)} in all, ${how}`),
+    element("p", "muted", `${steps.length} kernel${steps.length === 1 ? "" : "s"}, ${timeText(busy / 1e6)} in all, ${how}`),
     element("p", "kinds", "", kinds),
     element("div", "steps", "", rows)
   );
