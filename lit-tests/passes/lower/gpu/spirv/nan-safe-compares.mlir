@@ -34,3 +34,13 @@ func.func @largest(%x: f32, %y: f32) -> f32 {
   %0 = arith.maximumf %x, %y : f32
   return %0 : f32
 }
+
+// CHECK-LABEL: @root
+// The bits decide whether a root is NaN, so that its square is NaN, too.
+// CHECK-DAG: [[ROOT:%.+]] = math.sqrt %{{.*}} fastmath<nnan> : f32
+// CHECK-DAG: [[BELOW:%.+]] = arith.cmpi sgt, %{{.*}} : i32
+// CHECK: arith.select [[BELOW]], %{{.*}}, [[ROOT]] : f32
+func.func @root(%x: f32) -> f32 {
+  %0 = math.sqrt %x : f32
+  return %0 : f32
+}
