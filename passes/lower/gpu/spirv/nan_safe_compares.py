@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`nan-safe-compares`: comparisons and roots of f32 that look for NaN in the bits."""
+"""`nan-safe-compares`: comparisons of f32, and what may be NaN, look at the bits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.analysis.owners import constant_attribute
-from xyntra.passes.math.values import Bool, Builder, Float
+from xyntra.passes.math.values import Bool, Builder, Float, Int
 from xyntra.passes.registry import register_pass
 
 _COMPARE = "arith.cmpf"
 _ROOTS = ("math.sqrt", "math.rsqrt")
+_SAME = ("arith.subf", "arith.divf")
+_INFINITY = 0x7F800000
 _FLAGS, _NO_NAN = "fastmath", "#arith.fastmath<nnan>"
 """Says of what has been rewritten, and of what the model is sure, that there is no NaN."""
 _EXTREMES = {
@@ -33,12 +35,12 @@ _ORDERED_OF = 7  # predicates from 8 to 13 are those from 1 to 6, or true where 
 @register_pass
 @dataclass(frozen=True)
 class NanSafeCompares:
-    """Let comparisons of f32 say what MLIR's do where an operand is NaN, and roots be NaN.
+    """Let comparisons of f32 say what MLIR's do where an operand is NaN, and results be NaN.
 
     WGSL lets an implementation assume that there is no NaN ("Floating Point Evaluation"), and naga
     takes unordered comparisons for ordered ones. Integers are compared as they are everywhere.
-    The square of the root of x is |x| to drivers: the root of a negative number is chosen by its
-    bits. `arith-expand` goes before: maxima are comparisons then.
+    The square of the root of x is |x| to drivers, x - x is 0 and x / x is 1: the bits of x decide
+    whether these are NaN. `arith-expand` goes before: maxima are comparisons then.
     """
 
     name: ClassVar[str] = "nan-safe-compares"
@@ -46,7 +48,7 @@ class NanSafeCompares:
     def run(self, module: ir.Operation) -> None:
         """Rewrite the comparisons in `module`."""
         with module.context:
-            found = operations_named(module, _COMPARE, *_EXTREMES, *_ROOTS)
+            found = operations_named(module, _COMPARE, *_EXTREMES, *_ROOTS, *_SAME)
             found = [op for op in found if _may_be_rewritten(op)]
             for op in found:
                 with op.location, ir.InsertionPoint(op):
@@ -57,6 +59,8 @@ class NanSafeCompares:
 
 
 def _may_be_rewritten(op: ir.Operation) -> bool:
+    if op.name in _SAME and op.operands[0] != op.operands[1]:
+        return False
     flags = str(op.attributes[_FLAGS]) if _FLAGS in op.attributes else ""
     return isinstance(op.operands[0].type, ir.F32Type) and not {"nnan", "fast"} & set(
         flags.removeprefix("#arith.fastmath<").removesuffix(">").split(",")
@@ -142,11 +146,36 @@ def _is_integer(value: ir.Value) -> bool:
 
 
 def _is_number(build: Builder, value: ir.Value) -> Bool:
-    return (Float(build, value).bits() & 0x7FFFFFFF) < 0x7F800001
+    return _magnitude(build, value) < _INFINITY + 1
 
 
 def _is_nan(build: Builder, value: ir.Value) -> Bool:
-    return (Float(build, value).bits() & 0x7FFFFFFF) > 0x7F800000
+    return _magnitude(build, value) > _INFINITY
 
 
-_REWRITTEN = {_COMPARE: _compared, **dict.fromkeys(_ROOTS, _root)}
+def _difference(op: ir.Operation) -> ir.Value:
+    """Return 0 for a finite number less itself, NaN for others."""
+    build = Builder(op.result.type)
+    is_finite = _magnitude(build, op.operands[0]) < _INFINITY
+    return is_finite.select(build.float(0.0), build.float(nan)).value
+
+
+def _quotient(op: ir.Operation) -> ir.Value:
+    """Return 1 for a number by itself, NaN for zeros, infinities and NaN."""
+    build = Builder(op.result.type)
+    magnitude = _magnitude(build, op.operands[0])
+    is_finite = (magnitude < _INFINITY) & (magnitude > 0)
+    return is_finite.select(build.float(1.0), build.float(nan)).value
+
+
+def _magnitude(build: Builder, value: ir.Value) -> Int:
+    """Return the bits of a number without its sign."""
+    return Float(build, value).bits() & 0x7FFFFFFF
+
+
+_REWRITTEN = {
+    _COMPARE: _compared,
+    **dict.fromkeys(_ROOTS, _root),
+    "arith.subf": _difference,
+    "arith.divf": _quotient,
+}

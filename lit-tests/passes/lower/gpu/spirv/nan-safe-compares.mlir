@@ -44,3 +44,16 @@ func.func @root(%x: f32) -> f32 {
   %0 = math.sqrt %x : f32
   return %0 : f32
 }
+
+// CHECK-LABEL: @itself
+// What is subtracted from, or divided by, itself gives a number only where it is finite.
+// CHECK: [[FINITE:%.+]] = arith.cmpi slt, %{{.*}} : i32
+// CHECK: [[ZERO:%.+]] = arith.select [[FINITE]], %{{.*}} : f32
+// CHECK: arith.cmpi sgt, %{{.*}} : i32
+// CHECK: [[ONE:%.+]] = arith.select %{{.*}} : f32
+// CHECK: return [[ZERO]], [[ONE]]
+func.func @itself(%x: f32) -> (f32, f32) {
+  %0 = arith.subf %x, %x : f32
+  %1 = arith.divf %x, %x : f32
+  return %0, %1 : f32, f32
+}
