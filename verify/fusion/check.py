@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Compiles a graph fused and unfused in this process, runs both, and compares them."""
+"""Compiles a graph fused and unfused in this process, runs both, and compares them.
+
+For another target than the CPU it compiles the fused graph for both, and compares these.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,17 @@ from verify.fusion.values import Known, mismatches, widened
 from xyntra.compiler.kernels.kernel import compile_kernel
 from xyntra.compiler.kernels.module import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
+from xyntra.errors import UnsupportedError
 from xyntra.executable import Executable
 from xyntra.passes.fusion.legality.violation import IllegalFusion
 from xyntra.passes.manager import run_pipeline
+from xyntra.passes.pipelines import fusion_pipeline, kernel_pipeline
 from xyntra.passes.registry import is_pass
+from xyntra.passes.targets.table import DEFAULT, TargetName
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import build_plan
-from xyntra.targets.cpu.codegen import host_key
-from xyntra.targets.cpu.program import CpuProgram
 from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.table import backend_named
 
 __all__ = ["Checker", "Finding", "Outcome", "check_order", "failure", "mismatches"]
 
@@ -49,11 +54,11 @@ class Outcome:
     """What a graph without findings gave.
 
     Attributes:
-        unfused: kernels with fusion off.
+        unfused: kernels with fusion off; for another target, those of the CPU.
         fused: kernels with fusion on.
         elements: elements compared with the reference.
         unknown: elements of which the reference knows nothing.
-        identical: whether fused and unfused results have the same bits.
+        identical: whether both results have the same bits.
     """
 
     unfused: int
@@ -71,6 +76,8 @@ def failure(checker: Checker, graph: Graph) -> tuple[tuple[str, str] | None, Out
         return (found.kind, str(found)), None
     except IllegalFusion as error:
         return ("illegal", str(error)), None
+    except UnsupportedError as error:
+        return ("refused", str(error)), None
     except Exception as error:
         return ("error", f"{type(error).__name__}: {error}"), None
 
@@ -80,13 +87,15 @@ class Checker:
 
     Attributes:
         context: the xyntra dialect is loaded in it.
+        target: where graphs run, "cpu" or a GPU that makes code of one architecture.
         opt_level: LLVM's; at 0, where most of the time goes to MLIR, a graph is fastest.
     """
 
-    def __init__(self, context: ir.Context) -> None:
+    def __init__(self, context: ir.Context, target: TargetName = DEFAULT) -> None:
         self.context = context
+        self.target = target
         self.opt_level = 0
-        self.kernels: dict[tuple[int, str], CompiledKernel] = {}
+        self.kernels: dict[tuple[int, str, str], CompiledKernel] = {}
 
     def check(self, graph: Graph) -> Outcome:
         """Compile and compare.
@@ -96,44 +105,54 @@ class Checker:
         """
         known = evaluate(graph)
         expected = [known[index] for index in graph.outputs]
-        unfused = self.compiled(graph, fuse=False)
-        fused = self.compiled(graph, fuse=True)
-        results = {"unfused": _run(unfused, graph), "fused": _run(fused, graph)}
+        if self.target == DEFAULT:
+            first, second = self.compiled(graph, fuse=False), self.compiled(graph, fuse=True)
+            names = ("unfused", "fused")
+        else:
+            first = self.compiled(graph, fuse=True)
+            second = self.compiled(graph, fuse=True, target=self.target)
+            names = (DEFAULT, self.target)
+        results = dict(zip(names, (_run(first, graph), _run(second, graph)), strict=True))
         for name, arrays in results.items():
             for position, (array, reference) in enumerate(zip(arrays, expected, strict=True)):
                 _compare(f"{name} output {position}", array, reference, SAFETY)
         pairs = list(zip(*results.values(), expected, strict=True))
         for position, (plain, array, reference) in enumerate(pairs):
             between = replace(reference, value=widened(plain))
-            _compare(f"fused and unfused output {position}", array, between, 2 * SAFETY)
-        if len(fused.plan.steps) > len(unfused.plan.steps):
+            what = f"{names[1]} and {names[0]} output {position}"
+            _compare(what, array, between, 2 * SAFETY)
+        counts = len(first.plan.steps), len(second.plan.steps)
+        if self.target == DEFAULT and counts[1] > counts[0]:
             raise Finding("illegal", "fusion makes more kernels than there were")
         return Outcome(
-            len(unfused.plan.steps),
-            len(fused.plan.steps),
+            *counts,
             sum(x.value.size for x in expected),
             sum(int((~x.certain).sum()) for x in expected),
             all(np.array_equal(_bits(a), _bits(b)) for a, b, _ in pairs),
         )
 
-    def compiled(self, graph: Graph, *, fuse: bool) -> Executable:
+    def compiled(self, graph: Graph, *, fuse: bool, target: TargetName = DEFAULT) -> Executable:
         """The graph as an executable, with the passes that `fuse=` of the configuration selects."""
+        backend = backend_named(target)
+        architecture, ordinal = backend.locate(target)
+        fusion = fusion_pipeline(egraph=True, fast_math=False, target=target) if fuse else ["form"]
         with self.context, ir.Location.unknown():
             module = build(graph, self.context)
             run_pipeline(module, "prepare")
-            run_pipeline(module, "fuse" if fuse else "form")
+            run_pipeline(module, fusion)
             check_regions(module)
-            run_pipeline(module, "kernels")
+            run_pipeline(module, kernel_pipeline(target))
             plan = build_plan(module.operation, len(graph.nodes))
-            sources = kernel_sources(module.operation, plan, self.opt_level)
+            sources = kernel_sources(module.operation, plan, self.opt_level, architecture)
         code = {source.name: self._code(source) for source in sources}
         objects = {name: kernel.code for name, kernel in code.items()}
-        artifact = Artifact(with_code(plan, code), objects, host_key(), "", b"")
+        key = backend.machine_key(architecture)
+        artifact = Artifact(with_code(plan, code), objects, key, "", b"")
         weights = graph.leaves("parameter")
-        return Executable(artifact, CpuProgram(artifact, weights), weights)
+        return Executable(artifact, backend.program(artifact, weights, ordinal, None), weights)
 
     def _code(self, source: KernelSource) -> CompiledKernel:
-        key = source.opt_level, source.mlir
+        key = source.opt_level, source.architecture, source.mlir
         if key not in self.kernels:
             if len(self.kernels) > _KEPT:
                 self.kernels.clear()

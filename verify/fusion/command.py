@@ -5,7 +5,8 @@ Each graph is compiled fused and unfused, both run, and both are compared with n
 within error bounds that are computed with the values (see `fusion_values`); integers and booleans
 must be exact. Every region is checked, and the order of the regions rebuilt. Graphs run in a child
 process, which a defect may end. The result is JSON. What is found is made small and written as
-MLIR with its inputs to the folder --keep; `--seed SEED --only NUMBER` repeats one graph.
+MLIR with its inputs to the folder --keep; `--seed SEED --only NUMBER` repeats one graph. With
+`--target webgpu`, the fused graph runs on the CPU and there, and the results are compared likewise.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "main", "random_graph", "run_graph"]
 
+_GOOD = ("ok", "refused")
 _LARGEST = 14
 _RECYCLE = 500
 """Graphs after which a fresh child goes on, so that memory stays bounded."""
@@ -44,7 +46,7 @@ _LIMIT_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Report:
-    """What became of one graph; `kind` is "ok", or what is wrong."""
+    """What became of one graph; `kind` is "ok", "refused" by the target, or what is wrong."""
 
     number: int
     kind: str
@@ -64,14 +66,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reports = []
     for report in _reports(options, numbers):
         reports.append(report)
-        if report.kind != "ok":
+        if report.kind not in _GOOD:
             print(f"{report.number}: {report.kind}: {report.message}", flush=True)
         if len(reports) % 500 == 0:
             print(f"{len(reports)} graphs, {time.perf_counter() - started:.0f} s", flush=True)
-    result = {"machine": machine, "seed": options.seed, **summary(reports)}
+    result = {"machine": machine, "seed": options.seed, "target": options.target}
+    result |= summary(reports)
     result["seconds"] = time.perf_counter() - started
     if options.only is None:
-        write_json(options.json or ROOT / f"bench/results/fuzz_fusion-{slug(machine)}.json", result)
+        target = "" if options.target == "cpu" else f"_{options.target}"
+        path = ROOT / f"bench/results/fuzz_fusion{target}-{slug(machine)}.json"
+        write_json(options.json or path, result)
     print(json.dumps(result["found"], indent=2))
     return 1 if result["problems"] else 0
 
@@ -89,6 +94,7 @@ def summary(reports: Sequence[Report]) -> dict[str, Any]:
     found = {kind: kinds[kind] for kind in ("mismatch", "illegal", "cycle", "error", "crash")}
     return {
         "graphs": len(reports),
+        "refused": kinds["refused"],
         "found": found,
         "counts": dict(counts),
         "operations": dict(operations.most_common()),
@@ -96,7 +102,7 @@ def summary(reports: Sequence[Report]) -> dict[str, Any]:
         "problems": [
             asdict(report)
             for report in sorted(reports, key=lambda report: report.number)
-            if report.kind != "ok"
+            if report.kind not in _GOOD
         ],
     }
 
@@ -124,7 +130,7 @@ def run_graph(checker: Checker, graph: Graph, number: int, keep: Path | None) ->
     operations = Counter(node.op for node in graph.nodes)
     counts = asdict(outcome) if outcome is not None else {}
     kind, message = found or ("ok", "")
-    if found and keep is not None:
+    if kind not in _GOOD and keep is not None:
         _keep(checker, graph, number, kind, keep)
     seconds = time.perf_counter() - started
     dtypes = dict(Counter(data))
@@ -146,7 +152,8 @@ def _keep(checker: Checker, graph: Graph, number: int, kind: str, folder: Path) 
 
 
 def _reports(options: argparse.Namespace, numbers: Sequence[int]) -> Iterator[Report]:
-    job = {"seed": options.seed, "keep": str(options.keep) if options.keep else ""}
+    keep = str(options.keep) if options.keep else ""
+    job = {"seed": options.seed, "keep": keep, "target": options.target}
     blocks = [numbers[at : at + _RECYCLE] for at in range(0, len(numbers), _RECYCLE)]
     answers: Queue[Report] = Queue()
 
@@ -190,7 +197,7 @@ def _checker(job: Mapping[str, Any]) -> Callable[[int], Report]:
     from verify.fusion.check import Checker
     from xyntra.dialects import make_context
 
-    checker = Checker(make_context())
+    checker = Checker(make_context(), job["target"])
     keep = Path(job["keep"]) if job["keep"] else None
     return lambda number: run_graph(checker, random_graph(job["seed"], number), number, keep)
 
@@ -199,6 +206,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m verify.fusion", description=__doc__)
     parser.add_argument("--graphs", type=int, default=10_000, help="how many (default 10000)")
     parser.add_argument("--seed", type=int, default=0, help="default 0")
+    parser.add_argument("--target", choices=("cpu", "webgpu"), default="cpu", help="default: cpu")
     parser.add_argument("--jobs", type=int, default=1, help="child processes (default 1)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="repeat one graph")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write what is found here")

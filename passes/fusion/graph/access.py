@@ -197,7 +197,9 @@ def common_rows(first: frozenset[int], second: frozenset[int]) -> frozenset[int]
 def _lies_between(number: int, rows: frozenset[int]) -> bool:
     below = max((each for each in rows if each <= number), default=1)
     above = min((each for each in rows if each >= number), default=0)
-    return number % below == 0 and above % number == 0 and above > 0
+    if not (number and below and above):  # of a tensor without elements
+        return False
+    return number % below == 0 and above % number == 0
 
 
 def through_reshape(seen: RowAccess, shape: Shape) -> RowAccess:

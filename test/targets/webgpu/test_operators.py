@@ -55,6 +55,15 @@ def test_broadcasting(op: str, shapes: tuple[tuple[int, ...], ...]) -> None:
     check(node_model(op, feeds), feeds)
 
 
+def test_rows_without_elements_are_fused() -> None:
+    x = normal(32, 1, 0)
+    nodes = [
+        onnx.helper.make_node("Softmax", ["x"], ["p"]),
+        onnx.helper.make_node("Mul", ["p", "p"], ["y"]),
+    ]
+    check(graph_model(nodes, {"x": x}, ["y"]), {"x": x})
+
+
 def test_exponentials_of_large_numbers_keep_their_digits() -> None:
     x = np.linspace(-87, 88, 501, dtype=np.float32)
     check(node_model("Exp", {"x": x}), {"x": x}, rtol=5e-7, atol=0)
