@@ -51,7 +51,7 @@ def call_of(node: torch.fx.Node) -> AtenCall:
     defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
     arguments = {k: _value(v, place) for k, v in {**defaults, **given, **node.kwargs}.items()}
     if node.target._opname in _STRIDED:
-        arguments["memory_order"] = _whole_memory_order(node.args[0].meta["val"])  # type: ignore[union-attr]
+        arguments["memory_order"] = _whole_memory_order(node.args[0].meta["val"])
     return AtenCall(node.name, str(node.target), label, arguments, _results(node, place))
 
 
