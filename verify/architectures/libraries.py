@@ -38,11 +38,11 @@ _kept: list[object] = []
 
 
 @functools.cache
-def import_libraries() -> None:
+def import_libraries(libraries: tuple[str, ...] = LIBRARIES) -> None:
     """Import torch and what models come from; nothing is downloaded afterwards.
 
     Raises:
-        ImportError: one of `LIBRARIES` is missing.
+        ImportError: one of `libraries` is missing.
     """
     os.environ |= {
         "HF_HUB_OFFLINE": "1",
@@ -54,7 +54,7 @@ def import_libraries() -> None:
 
     torch.set_num_threads(1)
     _declare_operators()
-    for name in LIBRARIES:
+    for name in libraries:
         __import__(name)
     for name in ("torch.onnx", "torch", "transformers", "diffusers", "timm", "onnxscript"):
         logging.getLogger(name).setLevel(logging.ERROR)

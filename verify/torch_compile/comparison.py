@@ -62,6 +62,10 @@ def _run(name: str, device: str, autocast: torch.dtype | None) -> _Run:
 class _Run:
     def __init__(self, model: nn.Module, batch: Batch, autocast: torch.dtype | None) -> None:
         self.model, self.batch, self.autocast = model, batch, autocast
+        if autocast is not None:  # masks cannot be drawn again in float64, nor bounds be as tight
+            for each in model.modules():
+                if isinstance(each, nn.Dropout):
+                    each.p = 0.0
         self.exact, self.ours = copy.deepcopy(model).double(), copy.deepcopy(model)
         torch._dynamo.reset()
         self.call = torch.compile(self.ours, backend=backend)
@@ -90,15 +94,40 @@ class _Run:
         mine, theirs_ = self._follow(self.call, steps), self._follow(self.model, steps)
         apart = max(abs(a - b) / max(abs(b), 1e-2) for a, b in zip(mine, theirs_, strict=True))
         bound = 200 * _FAR if has_dropout else _FAR  # without float64, f32's own error is unknown
-        right = inference < _FAR and training < bound and apart < _APART[self.autocast]
+        again = self._repeated()
+        right = (
+            again["error"] < 200 * _FAR
+            and inference < _FAR
+            and training < bound
+            and apart < _APART[self.autocast]
+        )
         return {
             "status": "right" if right else "wrong",
             "inference": inference,
             "gradients": training,
             "losses_apart": apart,
+            "losses": [] if right else [mine, theirs_],
+            "repeated": again,
             "first_result_s": first,
             "first_step_s": ready,
         }
+
+    def _repeated(self) -> Row:
+        """Compare gradients of calls that find all memory where it was, with equal parameters."""
+        self.ours.load_state_dict(self.model.state_dict())
+        names = ["loss", *(n for n, p in self.model.named_parameters() if p.grad is not None)]
+        worst: Row = {"error": 0.0}
+        for turn in range(4):
+            found = self._gradients(self.call, self.ours)
+            eager = self._gradients(self.model, self.model)
+            largest = max(float(each.abs().max()) for each in eager[1 : len(names)])
+            for name, a, b in zip(names, found, eager, strict=False):
+                least = 2e-6 if self.autocast is None else 2e-3
+                scale = max(float(b.abs().max()), 1e-3 * largest)
+                error = float((a - b).double().abs().max()) / (least * scale + 1e-8)
+                if not error <= worst["error"]:
+                    worst = {"error": error, "turn": turn, "name": name, "shape": list(a.shape)}
+        return worst
 
     def compiled_by_inductor(self) -> Row:
         """Return the seconds of Inductor's first step."""

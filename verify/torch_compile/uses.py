@@ -121,7 +121,7 @@ def changed_parameters() -> None:
                 b.copy_(a)
             if turn == 2:
                 model[0].weight.data = model[0].weight.data * 2
-                call[0].weight.data = model[0].weight.data.clone()
+                next(call.parameters()).data = model[0].weight.data.clone()
             _near(call(x), model(x))
         model, call = model.cpu(), call.cpu()
         _near(call(x.cpu()), model(x.cpu()))

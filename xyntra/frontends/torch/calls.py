@@ -12,7 +12,10 @@ from xyntra.errors import UnsupportedError
 from xyntra.frontends.torch.arrays import dtype_name
 from xyntra.frontends.torch.program import AtenCall, AtenTensor
 
-__all__ = ["call_of", "tensor_type"]
+__all__ = ["call_of", "memory_order", "tensor_type"]
+
+_STRIDED = ("as_strided", "as_strided_copy", "as_strided_scatter")
+"""Operators that read memory, of which programs otherwise know nothing."""
 
 
 def call_of(node: torch.fx.Node) -> AtenCall:
@@ -29,6 +32,13 @@ def call_of(node: torch.fx.Node) -> AtenCall:
         source, index = node.args
         arguments = {"source": _value(source, place), "index": index}
         return AtenCall(node.name, "getitem", label, arguments, (_result(node, place),))
+    if isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        raise UnsupportedError(
+            "torch-data-dependent",
+            f"{node.target}: a size, or an assertion, depends on the values of tensors",
+            place=f"node '{place}'",
+            hint="leave that part outside of the module; torch.compile runs it in PyTorch",
+        )
     if not isinstance(node.target, torch._ops.OpOverload):
         raise UnsupportedError(
             "operator-unsupported",
@@ -40,6 +50,8 @@ def call_of(node: torch.fx.Node) -> AtenCall:
     given = dict(zip((each.name for each in schema.arguments), node.args, strict=False))
     defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
     arguments = {k: _value(v, place) for k, v in {**defaults, **given, **node.kwargs}.items()}
+    if node.target._opname in _STRIDED:
+        arguments["memory_order"] = _whole_memory_order(node.args[0].meta["val"])
     return AtenCall(node.name, str(node.target), label, arguments, _results(node, place))
 
 
@@ -68,6 +80,35 @@ def tensor_type(value: torch.Tensor, place: str) -> AtenTensor:
             place=place,
         )
     return AtenTensor(name, tuple(value.shape))
+
+
+def memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
+    """Return dimensions from the outermost in memory to the innermost; None where there are gaps.
+
+    That is where the memory is not that of a contiguous tensor with dimensions permuted.
+    """
+    sizes, strides = value.shape, value.stride()
+    order = tuple(range(len(sizes)))
+    if value.is_contiguous():
+        return order
+    wide = [d for d in order if sizes[d] != 1]
+    ranked = sorted(wide, key=lambda d: -strides[d])
+    step = 1
+    for d in reversed(ranked):
+        if strides[d] != step:
+            return None
+        step *= sizes[d]
+    ordered = iter(ranked)
+    return tuple(d if sizes[d] == 1 else next(ordered) for d in order)
+
+
+def _whole_memory_order(value: torch.Tensor) -> list[int] | None:
+    """As `memory_order`, of a tensor that begins where its memory does, and ends there."""
+    order = memory_order(value)
+    if order is None or value.storage_offset():
+        return None
+    whole = value.untyped_storage().nbytes() == value.numel() * value.element_size()
+    return list(order) if whole else None
 
 
 def _result(node: torch.fx.Node, place: str) -> AtenTensor | None:

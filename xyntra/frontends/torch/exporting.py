@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch._decomp import get_decompositions
 
 from xyntra.errors import InputError, ModelError, UnsupportedError, XyntraError
 
@@ -17,6 +18,8 @@ __all__ = ["decomposed", "export_module", "load_program"]
 
 _KEPT = ("scaled_dot_product_attention", "linear", "silu", "hardswish", "hardsigmoid", "softplus")
 """Operators that are imported as they are, although PyTorch would decompose them."""
+_MORE = ("_native_batch_norm_legit",)
+"""Operators of core ATen that PyTorch can decompose further."""
 
 
 def export_module(
@@ -78,6 +81,7 @@ def decomposed(program: torch.export.ExportedProgram) -> torch.export.ExportedPr
     table = torch.export.default_decompositions()
     for name in _KEPT:
         table.pop(getattr(torch.ops.aten, name).default, None)
+    table.update(get_decompositions([getattr(torch.ops.aten, name) for name in _MORE]))
     try:
         with torch.no_grad(), _quietly():
             return program.run_decompositions(table)

@@ -29,6 +29,7 @@ _MODULES = (
     "unary",
     "compare",
     "shape",
+    "strided",
     "reduce",
     "matmul",
     "nn",

@@ -17,7 +17,7 @@ import torch
 
 from xyntra.errors import UnsupportedError
 from xyntra.frontends.torch.arrays import array_of
-from xyntra.frontends.torch.calls import call_of, tensor_type
+from xyntra.frontends.torch.calls import call_of, memory_order, tensor_type
 from xyntra.frontends.torch.program import (
     INLINE_BYTES,
     AtenCall,
@@ -116,28 +116,12 @@ def describe_part(
 
 def is_dense(value: torch.Tensor) -> bool:
     """Tell whether a tensor's memory is that of a contiguous one with dimensions permuted."""
-    return _order(value) is not None
-
-
-def _order(value: torch.Tensor) -> tuple[int, ...] | None:
-    sizes, strides = value.shape, value.stride()
-    order = tuple(range(len(sizes)))
-    if value.is_contiguous():
-        return order
-    wide = [d for d in order if sizes[d] != 1]
-    ranked = sorted(wide, key=lambda d: -strides[d])
-    step = 1
-    for d in reversed(ranked):
-        if strides[d] != step:
-            return None
-        step *= sizes[d]
-    ordered = iter(ranked)
-    return tuple(d if sizes[d] == 1 else next(ordered) for d in order)
+    return memory_order(value) is not None
 
 
 def _order_of(value: torch.Tensor) -> tuple[int, ...]:
     """Return the order of dimensions in memory; that of a contiguous tensor where it has none."""
-    order = _order(value)
+    order = memory_order(value)
     return tuple(range(value.dim())) if order is None else order
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import torch
@@ -18,7 +18,6 @@ from xyntra.integrations.torch_compile.settings import Settings
 from xyntra.integrations.torch_compile.split import levels
 from xyntra.integrations.torch_compile.support import (
     fake_tensors,
-    is_known,
     is_view,
     refusal,
     report,
@@ -28,6 +27,8 @@ __all__ = ["compile_graph"]
 
 _QUOTED = re.compile(r"(?:node|output|input) '(?:[^']*/)?([^'/]+)'")
 Node: TypeAlias = torch.fx.Node
+_MOST_KNOWN = 1 << 16
+"""Elements of a tensor on the CPU that a part for a GPU computes itself."""
 
 
 def compile_graph(
@@ -64,6 +65,8 @@ class _GraphCompiler:
         self.constants = _constants(module)
         self.calls = [n for n in module.graph.nodes if n.op not in ("placeholder", "get_attr")][:-1]
         self.device = _device_of(self.calls)
+        self.known = _known(self.calls, self.constants, self.device)
+        self.calls = [node for node in self.calls if node not in self.known]
         inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
         is_frozen = settings.freezes(self.device)
         self.held = {inputs[place] for place in static} if is_frozen else set()
@@ -71,11 +74,8 @@ class _GraphCompiler:
         self.compiled: dict[tuple[Node, ...], PartCall] = {}
 
     def run(self) -> Callable[..., Sequence[torch.Tensor]]:
-        known = set(self.constants)
         for node in self.calls:
-            if is_known(node, known):
-                known.add(node)
-            reason = refusal(node, self.device, known)
+            reason = refusal(node, self.device, self.known)
             if reason is not None:
                 self._refuse(node, reason, None)
         while True:
@@ -98,8 +98,8 @@ class _GraphCompiler:
         graph = torch.fx.Graph()
         new: dict[Node, Node] = {}
         for node in self.module.graph.nodes:
-            if node.op in ("placeholder", "get_attr"):
-                new[node] = graph.node_copy(node)
+            if node.op in ("placeholder", "get_attr") or node in self.known:
+                new[node] = graph.node_copy(node, lambda each: new[each])
         for level in levels(self.calls, lambda node: node not in self.refused):
             if level.part:
                 self._add_part(graph, level.part, new)
@@ -113,9 +113,16 @@ class _GraphCompiler:
         return forward
 
     def _add_part(self, graph: torch.fx.Graph, nodes: list[Node], new: dict[Node, Node]) -> None:
-        """Call a part in `graph`, and add what others read of it to `new`."""
+        """Call a part in `graph`, and add what others read of it to `new`.
+
+        What is known when compiling is computed in every part that reads it, and by PyTorch where
+        others do.
+        """
         inside = set(nodes)
         read = [each for each in nodes if any(user not in inside for user in each.users)]
+        known = _needed([i for n in nodes for i in n.all_input_nodes], self.known)
+        nodes = [*(each for each in self.known if each in known), *nodes]
+        inside |= known
         outputs = _outputs(read, inside)
         computed = _needed(outputs, inside)
         if computed:
@@ -140,7 +147,7 @@ class _GraphCompiler:
         if key in self.compiled:
             return self.compiled[key]
         name = f"xyntra_part_{len(self.compiled)}"
-        self._check_devices(outputs)
+        self._check_devices(nodes, inputs)
         try:
 
             def describe(frozen: bool) -> GraphPart:
@@ -156,12 +163,13 @@ class _GraphCompiler:
             raise _Refused(list(found or map(_maker, nodes)), error) from error
         return self.compiled[key]
 
-    def _check_devices(self, outputs: Sequence[Node]) -> None:
-        """Leave those results to PyTorch that it wants on another device."""
-        away = [n for n in outputs if any(v.device != self.device for v in fake_tensors(n))]
-        if away:
-            message = "its result is on another device than the graph's tensors"
-            raise _Refused([_maker(n) for n in away], UnsupportedError("torch-device", message))
+    def _check_devices(self, nodes: Sequence[Node], inputs: Sequence[Node]) -> None:
+        """Leave those nodes to PyTorch that read tensors of another device."""
+        away = {n for n in inputs if any(v.device != self.device for v in fake_tensors(n))}
+        readers = [n for n in nodes if not away.isdisjoint(n.all_input_nodes)]
+        if readers:
+            message = "its tensors are not all on one device"
+            raise _Refused([_maker(n) for n in readers], UnsupportedError("torch-device", message))
 
 
 def _maker(node: Node) -> Node:
@@ -193,7 +201,7 @@ def _base(node: Node, inside: set[Node]) -> Node:
     return node
 
 
-def _needed(outputs: Sequence[Node], inside: set[Node]) -> set[Node]:
+def _needed(outputs: Sequence[Node], inside: Collection[Node]) -> set[Node]:
     needed: set[Node] = set()
     waiting = list(outputs)
     while waiting:
@@ -230,7 +238,23 @@ def _constants(module: torch.fx.GraphModule) -> dict[Node, torch.Tensor]:
     return found
 
 
+def _known(
+    nodes: Sequence[Node], constants: Mapping[Node, torch.Tensor], device: torch.device
+) -> dict[Node, None]:
+    """Return nodes that make small tensors on the CPU of nothing, in a graph for another device."""
+    found: dict[Node, None] = {}
+    for node in nodes if device.type != "cpu" else ():
+        values = list(fake_tensors(node))
+        on_host = all(each.device.type == "cpu" for each in values)
+        read = all(each in found or each in constants for each in node.all_input_nodes)
+        small = all(each.numel() <= _MOST_KNOWN for each in values)
+        if values and on_host and read and small and not refusal(node, values[0].device):
+            found[node] = None
+    return found
+
+
 def _device_of(nodes: Sequence[Node]) -> torch.device:
-    """Return the device of most tensors."""
-    counts = Counter(value.device for node in nodes for value in fake_tensors(node))
+    """Return the GPU of most tensors where there is one, else the CPU."""
+    devices = [value.device for node in nodes for value in fake_tensors(node)]
+    counts = Counter(each for each in devices if each.type != "cpu")
     return counts.most_common(1)[0][0] if counts else torch.device("cpu")

@@ -17,7 +17,6 @@ from xyntra.frontends.torch.node import find_handler
 __all__ = [
     "fake_tensors",
     "forget_reports",
-    "is_known",
     "is_random",
     "is_view",
     "refusal",
@@ -64,17 +63,6 @@ def refusal(
     if any(value.device != device or value.is_neg() for value in values):
         return "its tensors are not all on one device"
     return None
-
-
-def is_known(node: torch.fx.Node, known: Container[torch.fx.Node]) -> bool:
-    """Tell whether a node makes the same tensor on the CPU every time, of nodes that do so."""
-    values = list(fake_tensors(node))
-    return bool(
-        values
-        and all(value.device.type == "cpu" for value in values)
-        and not is_random(node)
-        and all(each in known for each in node.all_input_nodes)
-    )
 
 
 def is_view(node: torch.fx.Node) -> bool:

@@ -41,6 +41,7 @@ CONVOLUTIONS: list[tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]] = [
     ((3, 4, 6), (4, 1, 3), ([1], [2], [1], False, [0], 4)),
     ((2, 3, 4, 5), (3, 2, 3, 2), ([2, 1], [1, 0], [1, 1], True, [1, 0], 1)),
     ((2, 4, 4, 5), (4, 1, 3, 2), ([1, 1], [1, 0], [1, 1], True, [0, 0], 2)),
+    ((2, 3, 33, 26), (4, 3, 16, 12), ([16, 12], [0, 0], [1, 1], False, [0, 0], 1)),
     ((1, 2, 4, 4, 4), (3, 2, 2, 2, 2), ([2] * 3, [0] * 3, [1] * 3, False, [0] * 3, 1)),
 ]
 """Shapes of image and weight; stride, padding, dilation, transposed, output padding, groups."""

@@ -59,6 +59,9 @@ def _of_weight(node: AtenNode, grad: Tensor, x: Tensor, weight: Tensor) -> Tenso
     b, rank = node.b, weight.rank - 2
     strides, pads, dilations = _geometry(node, rank)
     kernel = weight.shape[2:]
+    plain = not any(pads) and set(dilations) <= {1} and int(node["groups"]) == 1
+    if plain and tuple(strides) == tuple(kernel) and not node["transposed"]:
+        return cast(b, _of_patches(node, grad, x, weight), weight.dtype)
     if prod(kernel) > _MOST_TAPS:
         raise node.unsupported(f"the gradient of a kernel of {list(kernel)} elements")
     fixed, moved = (x, grad) if node["transposed"] else (grad, x)
@@ -79,6 +82,18 @@ def _of_weight(node: AtenNode, grad: Tensor, x: Tensor, weight: Tensor) -> Tenso
     columns = [b.reshape(tap, [*weight.shape[:2], 1]) for tap in taps]
     joined = node.by_onnx("Concat", *columns, axis=2)[0]
     return cast(b, b.reshape(joined, weight.shape), weight.dtype)
+
+
+def _of_patches(node: AtenNode, grad: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+    """Sum products of the gradient and of patches side by side, all elements in one contraction."""
+    b, kernel, out = node.b, weight.shape[2:], grad.shape[2:]
+    used = [n * k for n, k in zip(out, kernel, strict=True)]
+    whole = b.slice(x, [0] * x.rank, [*x.shape[:2], *used], [1] * x.rank)
+    split = [size for pair in zip(out, kernel, strict=True) for size in pair]
+    patches = b.reshape(whole, [*x.shape[:2], *split])
+    space, places = "hwd"[: len(out)], "xyz"[: len(out)]
+    inner = "".join(a + c for a, c in zip(space, places, strict=True))
+    return b.einsum(f"nm{space},nc{inner}->mc{places}", grad, patches, accumulator_of(grad.dtype))
 
 
 def _contracted(node: AtenNode, fixed: Tensor, part: Tensor) -> Tensor:
