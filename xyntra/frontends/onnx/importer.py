@@ -10,7 +10,7 @@ the function, named by an attribute.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import prod
@@ -41,6 +41,7 @@ from xyntra.frontends.onnx.opsets import domain_of, opsets_of
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.scope import Scope
 from xyntra.frontends.onnx.signature import check_signature
+from xyntra.frontends.onnx.states import States
 
 MAX_DEPTH = 32
 """Of graphs in nodes of graphs."""
@@ -62,6 +63,8 @@ def import_model(
     max_tensor_bytes: int,
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, Mapping[str, Any]] | None = None,
+    states: Collection[str] = (),
+    waits: bool = True,
 ) -> ir.Module:
     """Import a scanned model.
 
@@ -72,6 +75,8 @@ def import_model(
         max_tensor_bytes: refuse models with a larger intermediate tensor.
         dims: sizes of named dimensions.
         constants: values of inputs, as for `bind_values`; these are no arguments of `main`.
+        states: inputs that outputs are written over; operators that update one say so by loops.
+        waits: whether calls wait for their results, and so can fail where a state has no room.
 
     Returns:
         A module with one function `main`; its arguments carry `xyntra.input` or
@@ -90,7 +95,8 @@ def import_model(
         ) from None
     check_texts(model)
     with _deep_recursion():
-        return _Importer(model, context, max_tensor_bytes).run(shapes, dims or {}, constants or {})
+        importer = _Importer(model, context, max_tensor_bytes, states, waits=waits)
+        return importer.run(shapes, dims or {}, constants or {})
 
 
 @contextmanager
@@ -105,7 +111,16 @@ def _deep_recursion() -> Iterator[None]:
 
 
 class _Importer:
-    def __init__(self, model: onnx.ModelProto, context: ir.Context, max_tensor_bytes: int) -> None:
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        context: ir.Context,
+        max_tensor_bytes: int,
+        states: Collection[str] = (),
+        *,
+        waits: bool = True,
+    ) -> None:
+        self.states, self.waits = States(states), waits
         self.model = model
         self.context = context
         self.max_tensor_bytes = max_tensor_bytes
@@ -139,6 +154,7 @@ class _Importer:
         self.block = function.regions[0].blocks.append()
         self.b = TensorBuilder(ir.InsertionPoint(self.block), unknown)
         self.requirements = Requirements(self.b)
+        self.states.requirements = self.requirements if self.waits else None
         scope = Scope()
         given = {value.name for value in graph.initializer}
         inputs = [value for value in graph.input if value.name not in given]
@@ -150,6 +166,7 @@ class _Importer:
             if value is None:
                 value = self._argument("input", name, shape, dtype, fixed_by)
                 self.conditions.name(value, name)
+                self.states.note(name, value)
             scope.define(name, value, f"input '{name}'")
         self._graph(graph, scope, depth=0)
         self._finish(function, scope)
@@ -287,7 +304,9 @@ class _Importer:
         check_signature(proto, domain, self.opsets[domain], dtypes, label)
         if proto.op_type == "Constant" and not domain:
             return [self._constant(proto, f"node '{label}'")]
-        node = Node(proto, label, self.opsets[domain], operands, self.b, self._binding_hint)
+        node = Node(
+            proto, label, self.opsets[domain], operands, self.b, self._binding_hint, self.states
+        )
         if proto.op_type in ("If", "Loop", "Scan") and not domain:
             run = partial(self._subgraph, scope, depth)
             known = (self.requirements, self.conditions)

@@ -14,6 +14,7 @@ import onnx
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.frontends.onnx.operator_modules import operator_modules
+from xyntra.frontends.onnx.states import NO_STATES, States
 
 Result = Operand | None
 Handler = Callable[["Node"], "Result | Sequence[Result]"]
@@ -83,6 +84,7 @@ class Node:
         b: builds IR located at this node.
         binding_hint: how to bind the inputs of the model that a tensor is computed from; None
             where that does not help.
+        states: inputs of the model that outputs are written over.
     """
 
     proto: onnx.NodeProto
@@ -91,6 +93,7 @@ class Node:
     operands: tuple[Result, ...]
     b: TensorBuilder
     binding_hint: Callable[[Tensor], str | None] = _no_hint
+    states: States = NO_STATES
 
     @property
     def op_type(self) -> str:

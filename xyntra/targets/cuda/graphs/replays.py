@@ -50,6 +50,7 @@ class Replays:
         self.capture = capture
         self._direct = direct
         self._seen: dict[Addresses, None] = {}
+        self._has_states = bool(plan.aliases)
         self._ports = [port.buffer for port in (*plan.inputs, *plan.results)]
         self.sets = GraphSets(len(self._ports))
         touched = set(self._ports)
@@ -77,14 +78,16 @@ class Replays:
         """Return what puts the launches for some addresses on a stream.
 
         None where they are new and the launches many: copying the arrays to the plan's own memory
-        takes less time than binding the launches would.
+        takes less time than binding the launches would. It would not change what outputs are
+        written over, so that plans with such inputs always get launches.
         """
         graph = self.sets.find(addresses)
         if graph is not None:
             return graph
         if addresses not in self._seen:
             self._note(addresses)
-            return None if self.count > _FEW else self.one_by_one(addresses)
+            is_copied = self.count > _FEW and not self._has_states
+            return None if is_copied else self.one_by_one(addresses)
         graph = LaunchGraph(self.launches(addresses), self.capture, self._direct)
         self.sets.add(addresses, graph)
         return graph

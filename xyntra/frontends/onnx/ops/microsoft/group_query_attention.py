@@ -5,7 +5,9 @@ Its definition is that of onnxruntime's docs/ContribOperators.md. Query i of a s
 behind the keys of the cache that are its past, whose number each sequence has for itself.
 
 Where the total number of positions is an input, the past is a buffer of its final length, which the
-caches that are returned have, too. If the total does not fit into it, the result is NaN.
+caches that are returned have, too. If the total does not fit into it, the result is NaN. Zeros are
+what such a cache holds behind the last position; where it is written over the past, it keeps what
+that held there.
 """
 
 from __future__ import annotations
@@ -194,6 +196,9 @@ def _cached(node: Node, given: _Sequences, which: int, new: Tensor) -> Tensor:
     past = node.tensor(_PAST + which) if _past_length(node) else None
     if past is not None and past.shape != (batch, groups, past.shape[2], size):
         raise node.invalid(f"a past of {past.shape} does not fit {new.shape}")
+    if past is not None and past.shape[2] == count and node.states.holds(past):
+        fresh = node.b.transpose(new, [0, 2, 1, 3])
+        return node.states.appended(node.b, past, fresh, node.b.tensor(given.before), 2)
     if past is not None and not isinstance(given.before, np.ndarray):
         return _joined(node, past, new, node.b.tensor(given.before), count)
     fresh = node.b.transpose(new, [0, 2, 1, 3])
