@@ -79,6 +79,7 @@ PIPELINES: dict[str, Pipeline] = {
             "integer-contractions",
             "recognize-patterns",
             "recognize-attention",
+            "limit-keys",
             f"{_EGRAPH}{{optional=true}}",
             _ELEMENTWISE,
         ),
