@@ -47,6 +47,7 @@ class Attention:
     masked_rows: MaskedRows = "nan"
     fill_last: bool = False
     softcap: float = 0.0
+    limit: Access | None = None
 
     @staticmethod
     def of(op: ir.Operation) -> Attention:
@@ -61,7 +62,7 @@ class Attention:
         query, key, value, *masks = map(Access, operands, parsed)
         rest = iter(masks)
         present = list(attributes["operandSegmentSizes"])[3:]
-        keep, bias = (next(rest) if count else None for count in present)
+        keep, bias, limit = (next(rest) if count else None for count in present)
         offset = attributes["causal_offset"].value if "causal_offset" in attributes else 0
         return Attention(
             query, key, value, keep, bias, parsed[-1], sizes,
@@ -71,12 +72,13 @@ class Attention:
             masked_rows=attributes["masked_rows"].value,
             fill_last="fill_last" in attributes,
             softcap=attributes["softcap"].value if "softcap" in attributes else 0.0,
+            limit=limit,
         )  # fmt: skip
 
     @property
     def operands(self) -> list[Access]:
         """All operands that are present, in order."""
-        given = (self.query, self.key, self.value, self.keep, self.bias)
+        given = (self.query, self.key, self.value, self.keep, self.bias, self.limit)
         return [operand for operand in given if operand is not None]
 
     def create(
@@ -100,7 +102,8 @@ class Attention:
         f32 = ir.F32Type.get()
         positions = [*(operand.positions for operand in self.operands), self.written]
         maps = [ir.AffineMapAttr.get(to_map(each, self.sizes)) for each in positions]
-        present = [1, 1, 1, int(self.keep is not None), int(self.bias is not None)]
+        optional = (self.keep, self.bias, self.limit)
+        present = [1, 1, 1, *(int(each is not None) for each in optional)]
         attributes: dict[str, ir.Attribute] = {
             "scale": ir.FloatAttr.get(f32, self.scale),
             "causal": ir.BoolAttr.get(self.causal_offset is not None),

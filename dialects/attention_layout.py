@@ -19,6 +19,7 @@ _USED = {
     "the value": {BATCH, HEAD, KEY, VALUE_SIZE},
     "the mask": {BATCH, HEAD, QUERY, KEY},
     "the bias": {BATCH, HEAD, QUERY, KEY},
+    "the limit": {BATCH, HEAD},
     "the result": {BATCH, HEAD, QUERY, VALUE_SIZE},
 }
 _MOST_KNOWN = 1000

@@ -79,6 +79,7 @@ PIPELINES: dict[str, Pipeline] = {
             "integer-contractions",
             "recognize-patterns",
             "recognize-attention",
+            "limit-keys",
             f"{_EGRAPH}{{optional=true}}",
             _ELEMENTWISE,
         ),
@@ -108,7 +109,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "kernels": Pipeline(
         "xyntra.fused regions to kernel functions and their calls",
-        ("outline-kernels", _CHECK, "reuse-buffers"),
+        ("outline-kernels", _CHECK, "write-states", "reuse-buffers"),
     ),
     "kernel-loops": Pipeline(
         "kernel functions, ready for the lowering of a target",

@@ -28,6 +28,7 @@ def compile(  # noqa: A001  (the name that users expect)
     precision: str | None = None,
     io: str | None = None,
     samples: Sequence[Any] | None = None,
+    aliases: Mapping[str, str] | None = None,
     threads: int | None = None,
     trust_code: bool = False,
     config: ConfigLike = None,
@@ -57,8 +58,9 @@ def compile(  # noqa: A001  (the name that users expect)
             `precision`, "f16" or "bf16".
         samples: inputs of a few usual calls (mappings by name, sequences in order, or arrays), by
             which `precision` "f16" and "bf16" find what must stay f32 on GPUs.
-        threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
-            process may use, where not given. The results do not depend on it.
+        aliases: inputs that outputs are written over, by the names of the outputs, such as
+            {"present": "past"}: a call changes the array of the input. docs/state.md says more.
+        threads: that work on one call; `XYNTRA_THREADS`, or one for each core, where not given.
         trust_code: allow MLIR text below the level of kernel functions (stages, gpu, nvvm and ptx),
             which can read and write any memory, like a program: only if you trust its author.
         config: further settings: a `Config`, a mapping, or the path of a TOML file.
@@ -84,9 +86,11 @@ def compile(  # noqa: A001  (the name that users expect)
         ensure_torch(model)
         from xyntra.compiler.torch_module import compile_torch  # loads torch
 
-        return compile_torch(model, inputs, settings, {**others, "samples": samples})
+        refused = {**others, "samples": samples, "aliases": aliases}
+        return compile_torch(model, inputs, settings, refused)
     source = replace(open_source(model), trusted=trust_code)
-    return compile_source(source, sizes_of(inputs, **others), settings, samples or ())
+    sizes = sizes_of(inputs, **others, aliases=aliases)
+    return compile_source(source, sizes, settings, samples or ())
 
 
 def load(

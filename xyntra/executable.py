@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xyntra.errors import UnsupportedError
+from xyntra.errors import InputError, UnsupportedError
 from xyntra.plan.arguments import InputChecks, OutputChecks
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.call_inputs import CallInputs
@@ -19,8 +19,10 @@ from xyntra.plan.container import write_container
 from xyntra.plan.files import make_folder, replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
+from xyntra.suggestions import did_you_mean
 from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program, StreamProgram
 from xyntra.targets.checked_program import checked_program
+from xyntra.targets.stateful_program import StatefulProgram, stateful_program
 
 if TYPE_CHECKING:
     from xyntra.targets.submitted_calls import CallQueue
@@ -54,7 +56,8 @@ class Executable:
         restore: Callable[[bytes, Mapping[str, Array], str, int | None], Executable] | None = None,
     ) -> None:
         self.artifact = artifact
-        self._program = checked = checked_program(program, artifact.plan)
+        checked = checked_program(program, artifact.plan)
+        self._program = checked = stateful_program(checked, program, artifact.plan)
         self._device = checked if isinstance(checked, DeviceProgram) else None
         self._queue: CallQueue | None = None
         self._restore = restore
@@ -63,7 +66,8 @@ class Executable:
         self._checked = InputChecks(artifact.plan.inputs)
         self._inputs = CallInputs(artifact.plan.inputs)
         self._count = len(artifact.plan.inputs)
-        self._results = OutputChecks(artifact.plan.outputs)
+        own = len(artifact.plan.results) - len(artifact.plan.requirements)
+        self._results = OutputChecks(artifact.plan.results[:own])
 
     def __repr__(self) -> str:
         from xyntra.observe.summary import summary
@@ -105,7 +109,13 @@ class Executable:
         """On GPUs, by kernel, which of its launches begin while the one ahead ends; else empty."""
         return {} if self._device is None else self._device.overlaps()
 
-    def __call__(self, /, *arrays: Any, out: Sequence[Any] | None = None, **named: Any) -> Any:
+    def __call__(
+        self,
+        /,
+        *arrays: Any,
+        out: Sequence[Any] | Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> Any:
         """Run the model on inputs given in order, by name, or both.
 
         A model for a GPU takes arrays on that GPU where they lie, and runs on the stream that their
@@ -117,8 +127,9 @@ class Executable:
                 those of the input. Lists, and Python's and numpy's scalars, take the dtype of the
                 input where that is exact; floats for floats are rounded. One mapping alone holds
                 inputs by name.
-            out: arrays to write the outputs into; fresh ones where not given. An input of this name
-                is given in order or in a mapping.
+            out: arrays to write the outputs into, in order or by name; fresh ones where not given.
+                An output that was compiled to be written over an input is there in any case, and
+                may be left out. An input of this name is given in order or in a mapping.
             named: inputs by name, instead of the last ones in order.
 
         Returns:
@@ -132,6 +143,8 @@ class Executable:
             DeviceError: the GPU is missing, or failed.
         """
         given = self._arranged(arrays, named)
+        if isinstance(out, Mapping):
+            out = self._out_in_order(out)
         results = self._program.call(given, out)
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -215,6 +228,39 @@ class Executable:
             return self._inputs.arranged(arrays, named)
         return arrays
 
+    def _out_in_order(self, out: Mapping[str, Any]) -> list[Any] | None:
+        """The arrays for outputs in order, None for those that are left out."""
+        names = [port.name for port in self.plan.outputs]
+        for name in out:
+            if name not in names:
+                raise InputError(
+                    "unknown-output",
+                    f"the model has no output '{name}'",
+                    place="out=",
+                    cause=f"its outputs are {', '.join(names)}",
+                    hint=did_you_mean(name, names),
+                )
+        found = [out.get(name) for name in names]
+        missing = [n for n, each in zip(names, found, strict=True) if each is None]
+        if missing and not self.plan.aliases:
+            raise InputError(
+                "output-count",
+                f"output '{missing[0]}' is missing",
+                place="out=",
+            )
+        return found
+
+    def new_states(self) -> dict[str, Any]:
+        """Return arrays of zeros, by name, for the inputs that outputs are written over.
+
+        They lie where the model runs: numpy's on the CPU, a `DeviceArray` each on a GPU.
+
+        Raises:
+            DeviceError: the GPU is missing, failed, or has not so much memory.
+        """
+        program = self._program
+        return program.new_states() if isinstance(program, StatefulProgram) else {}
+
     def time_kernels(self, inputs: Mapping[str, Any]) -> list[int]:
         """Run the model once and return the nanoseconds that each entry of `kernels` took.
 
@@ -222,6 +268,8 @@ class Executable:
             InputError: an input is missing, unknown, or does not fit, or `branch-not-compiled`.
         """
         prepared = self._checked(self._inputs.in_order(inputs))
+        for _, number in self.plan.aliases:
+            prepared[number] = prepared[number].copy()
         times = self._program.time_steps(prepared, self._results.new())
         return [t for t, step in zip(times, self.plan.steps, strict=True) if not step.once]
 

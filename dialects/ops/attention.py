@@ -30,6 +30,8 @@ class AttentionOp(Xyntra.Operation, name="attention", traits=[Pure]):
     * `keep`, optional, of i1: b, h, s, t. Where it is false, the score is `fill`;
     * `bias`, optional, of the type of `query` or f32: b, h, s, t. It is added after that, or before
       it where there is the unit attribute `fill_last`;
+    * `limit`, optional, of i64: b, h. It says how many keys there are for the queries of a head: the
+      mask, the bias or causality give all others the score -inf. They need not be read, then;
     * the result, of the type of `query`: b, h, s, e, each element written once.
 
         score = scale * sum over d of query * key
@@ -56,16 +58,19 @@ class AttentionOp(Xyntra.Operation, name="attention", traits=[Pure]):
     result: Result[Any]
     keep: Optional[Operand[Any]] = None  # noqa: UP045  (the bindings read this form)
     bias: Optional[Operand[Any]] = None  # noqa: UP045
+    limit: Optional[Operand[Any]] = None  # noqa: UP045
 
     @staticmethod
     @verifier
     def verify_region_invariants(op: Any) -> None:
         """Check element types, attributes, and that every map stays inside of its operand."""
-        keep, bias = optional_operand(op, 3), optional_operand(op, 4)
+        keep, bias, limit = (optional_operand(op, segment) for segment in (3, 4, 5))
         _check_types(op, keep, bias)
+        _check_limit(limit)
         _check_attributes(op)
         roles = ["the query", "the key", "the value"]
         roles += ["the mask"] * (keep is not None) + ["the bias"] * (bias is not None)
+        roles += ["the limit"] * (limit is not None)
         check_layout(op.operation, [*roles, "the result"])
 
 
@@ -86,6 +91,14 @@ def _check_types(op: Any, keep: ir.Value | None, bias: ir.Value | None) -> None:
         kind = float_tensor(bias, "the bias").element_type
         if kind not in (element, ir.F32Type.get()):
             raise Rejected(f"expects the bias to be of {element} or f32, got {kind}")
+
+
+def _check_limit(limit: ir.Value | None) -> None:
+    if limit is None:
+        return
+    kind = limit.type
+    if not isinstance(kind, ir.RankedTensorType) or str(kind.element_type) != "i64":
+        raise Rejected(f"expects the limit to be a ranked tensor of i64, got {kind}")
 
 
 def _check_attributes(op: Any) -> None:

@@ -8,6 +8,7 @@ has no bound on its time (scf.while), or gives values that nothing defines (ub).
 
 from __future__ import annotations
 
+from xyntra.dialects.aliases import ALIAS, COPIED
 from xyntra.dialects.purity import NAMED_OPS
 from xyntra.dialects.requires import REQUIRES
 
@@ -55,8 +56,8 @@ _OPERATIONS = _STRUCTURE | _TENSORS | _LOOPS | _LINALG | NAMED_OPS
 _QUALIFIED = frozenset(
     f"xyntra.{name}"
     for name in (
-        "at_most_zero best boundaries constant cost fallbacks generic_loops inplace kernel "
-        "parallel parameters peaks precisions schedule unfused"
+        "alias at_most_zero best boundaries constant copied cost fallbacks generic_loops inplace "
+        "kernel parallel parameters peaks precisions schedule unfused"
     ).split()
 ) | {"linalg.memoized_indexing_maps"}
 FUNCTION_ATTRIBUTES = frozenset(
@@ -69,7 +70,7 @@ VALUE_ATTRIBUTES = {
         f"xyntra.{name}"
         for name in ("constant", "dtype", "fixed_by", "input", "magnitude", "parameter", "rounded")
     ),
-    "res_attrs": frozenset({"xyntra.dtype", "xyntra.output", REQUIRES}),
+    "res_attrs": frozenset({"xyntra.dtype", "xyntra.output", ALIAS, COPIED, REQUIRES}),
 }
 """Attributes of a function's arguments and results."""
 

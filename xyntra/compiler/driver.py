@@ -46,6 +46,12 @@ def compile_source(
     """
     target = _target(source, config)
     check_supported(config, target)
+    if sizes.aliases and not target.backend.writes_inputs:
+        raise UnsupportedError(
+            "aliases-unsupported",
+            f"outputs cannot be written where inputs lie on '{target.backend.name}'",
+            hint="leave out aliases",
+        )
     with _placed(source):
         request = make_request(source, sizes, config, "artifact", target)
         if len(samples) and config.precision in ("f16", "bf16"):
@@ -189,6 +195,7 @@ def make_request(
         dims=dict(sizes.dims),
         constants=dict(sizes.constants),
         values=dict(sizes.values),
+        aliases=dict(sizes.aliases),
         level=level,
         architecture=target.architecture,
         fuse=config.fuse,

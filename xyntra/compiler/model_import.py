@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from xyntra.compiler.inputs.aliases import mark_aliases
 from xyntra.compiler.worker.request import Request
 from xyntra.dialects.mlir import ir
 from xyntra.errors import InputError
@@ -16,6 +17,12 @@ def import_module(request: Request) -> ir.Module:
     Raises:
         XyntraError: the model is wrong or has something that is not supported.
     """
+    module = _imported(request)
+    mark_aliases(module.operation, request.aliases)
+    return module
+
+
+def _imported(request: Request) -> ir.Module:
     if request.kind == "onnx":
         from xyntra.frontends.onnx.importer import import_model
 
@@ -27,6 +34,8 @@ def import_module(request: Request) -> ir.Module:
             dims=request.dims,
             constants=request.constants,
             values=request.values,
+            states=frozenset(request.aliases.values()),
+            waits=not request.architecture,
         )
     if request.kind == "torch":
         from xyntra.frontends.torch.importer import import_program

@@ -101,7 +101,13 @@ class TorchExecutable(Executable):
         self._held = layout.held
         self._names = layout.names
 
-    def __call__(self, /, *arrays: Any, out: Sequence[Any] | None = None, **named: Any) -> Any:
+    def __call__(
+        self,
+        /,
+        *arrays: Any,
+        out: Sequence[Any] | Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> Any:
         """Run the module.
 
         Args:

@@ -51,6 +51,8 @@ def explain(
     lines = [*_summary(plan, called, at_load), ""]
     if plan.requirements:
         lines += [*_requirements(plan, width), ""]
+    if plan.aliases:
+        lines += [*_aliases(plan, width), ""]
     if plan.fallbacks:
         lines += [*_fallbacks(plan, width), ""]
     if plan.precisions or any(buffer.rounded_to for buffer in plan.buffers):
@@ -94,6 +96,16 @@ def _requirements(plan: Plan, width: int) -> list[str]:
         place = f"{each.place}: " if each.place else ""
         lines.append(f"  {printable(place + each.message)}")
         lines += [f"    {printable(cause)}" for cause in each.cause.splitlines()]
+    return [shorten(line, width) for line in lines]
+
+
+def _aliases(plan: Plan, width: int) -> list[str]:
+    """Return which outputs are written where inputs lie, and which of them are copied there."""
+    lines = ["outputs that are written where inputs lie"]
+    for output, number in plan.aliases:
+        port, state = plan.outputs[output], plan.inputs[number]
+        how = f"copied at the end, because {port.copied}" if port.copied else "in place"
+        lines.append(f"  {printable(port.name)} over {printable(state.name)}: {printable(how)}")
     return [shorten(line, width) for line in lines]
 
 

@@ -99,6 +99,28 @@ def to_array(value: Any, port: Port) -> Array:
     return np.array(array, order="C", copy=True)
 
 
+def state_array(value: Any, port: Port) -> Array:
+    """`value` as an array of numpy's on the same memory, for an output to be written over.
+
+    Raises:
+        InputError: `state-layout`, where its memory is not contiguous, aligned and writable, or
+            what `to_array` raises.
+    """
+    array = value if type(value) is np.ndarray else _as_numpy(value, port)
+    is_values_only = not hasattr(value, "__dlpack__")
+    to_array(array, port)
+    flags = array.flags
+    is_writable = flags.writeable or not isinstance(value, np.ndarray)  # DLPack may not say
+    if is_values_only or not (flags.c_contiguous and flags.aligned and is_writable):
+        raise InputError(
+            "state-layout",
+            f"an output is written where input '{port.name}' lies",
+            cause="that needs an array that is contiguous, aligned and writable",
+            hint="make such a copy once, and give it to every call",
+        )
+    return array
+
+
 def wrong_shape(shape: tuple[int, ...], port: Port) -> InputError:
     """The error for an array of another shape: what fixed the shape, and how to get another."""
     causes = [f"the model was compiled for {port.shape}"]
@@ -207,6 +229,11 @@ def check_output(array: Any, port: Port, inputs: Sequence[Array], outputs: Seque
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
         raise InputError("output-layout", "the array must be contiguous and writable", place=place)
     if any(np.may_share_memory(array, other) for other in inputs):
-        raise InputError("output-overlap", "the array shares memory with an input", place=place)
+        raise InputError(
+            "output-overlap",
+            "the array shares memory with an input",
+            place=place,
+            hint=f"compile the model with aliases={{{port.name!r}: …}} to write over an input",
+        )
     if any(np.may_share_memory(array, other) for other in outputs):
         raise InputError("output-overlap", "the array shares memory with another", place=place)

@@ -14,12 +14,14 @@ import numpy as np
 from torch_mlir import ir
 
 from xyntra.dialects import KernelFacts
+from xyntra.dialects.aliases import COPIED
 from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.requires import read_requirement, requirements_of
 from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.analysis.kernel_function import constant_arguments
 from xyntra.passes.analysis.locations import source_nodes
-from xyntra.passes.analysis.views import RESHAPES
+from xyntra.passes.analysis.states import states_of
+from xyntra.passes.analysis.views import RESHAPES, origin_of
 from xyntra.passes.fallbacks import fallbacks_of
 from xyntra.passes.precision.report import ROUNDED, precisions_of
 from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
@@ -147,6 +149,8 @@ class _PlanBuilder:
         self.homes: dict[ir.Value, int] = {}
         block = main.regions[0].blocks[0]
         self.returned = _returned(block)
+        self.states = states_of(main)
+        self.latest: dict[int, ir.Value] = {}
         attributes = _dictionaries(main, "arg_attrs", len(block.arguments))
         for position, (argument, given) in enumerate(zip(block.arguments, attributes, strict=True)):
             self._argument(argument, given, position)
@@ -165,7 +169,9 @@ class _PlanBuilder:
             buffer = Buffer("parameter", nbytes, name=name, rounded_to=rounded_to)
             self.homes[value] = self._add(buffer)
             return
-        self.homes[value] = self._add(Buffer("input", tensor_bytes(type_)))
+        is_state = value in self.states.values()
+        kind: BufferKind = "state" if is_state else "input"
+        self.homes[value] = self._add(Buffer(kind, tensor_bytes(type_)))
         name = given.get("xyntra.input", f"input{position}")
         self.inputs.append(self._port(name, given, type_, self.homes[value]))
 
@@ -198,6 +204,8 @@ class _PlanBuilder:
 
     def _call(self, op: ir.Operation) -> None:
         inputs = tuple(self.homes[value] for value in op.operands)
+        for value in op.operands:
+            self._check_latest(value)
         once = all(self.buffers[i].kind in _KNOWN for i in inputs)
         once = once and not any(result in self.returned for result in op.results)
         callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
@@ -208,7 +216,12 @@ class _PlanBuilder:
         for number, result in enumerate(op.results):
             if number in reused:
                 self.homes[result] = inputs[reused[number]]
-                self._check_reused(self.homes[result], callee)
+                self._check_reused(self.homes[result], result, callee)
+                outputs.append(self.homes[result])
+                continue
+            if result in self.states:
+                self.homes[result] = self.homes[self.states[result]]
+                self._overwrite(self.homes[result], result)
                 outputs.append(self.homes[result])
                 continue
             nbytes = tensor_bytes(ir.RankedTensorType(result.type))
@@ -222,9 +235,27 @@ class _PlanBuilder:
             Step(callee, inputs, tuple(outputs), nodes, once, cost_of(op), boundaries_of(op))
         )
 
-    def _check_reused(self, buffer: int, callee: str) -> None:
+    def _overwrite(self, buffer: int, result: ir.Value) -> None:
+        """Note that from here on, the buffer of an input holds an output."""
+        if buffer in self.latest:
+            raise CompileError("illegal-fusion", "two kernels write where one input lies")
+        self.latest[buffer] = result
+
+    def _check_latest(self, value: ir.Value) -> None:
+        """Refuse to read an input that has been overwritten."""
+        written = self.latest.get(self.homes[value])
+        if written is not None and origin_of(value) != written:
+            raise CompileError(
+                "illegal-fusion",
+                "an input is read after an output was written where it lies",
+                hint="move the reader before the kernel that writes it",
+            )
+
+    def _check_reused(self, buffer: int, result: ir.Value, callee: str) -> None:
         kind = self.buffers[buffer].kind
-        if kind != "temporary":
+        if kind == "state" and self.homes[self.states.get(result, result)] == buffer:
+            self._overwrite(buffer, result)
+        elif kind != "temporary":
             raise CompileError(
                 "illegal-fusion", f"kernel '{callee}' overwrites a buffer of kind '{kind}'"
             )
@@ -232,10 +263,13 @@ class _PlanBuilder:
     def _return(self, op: ir.Operation, main: ir.Operation) -> None:
         attributes = _dictionaries(main, "res_attrs", len(op.operands))
         required = dict(requirements_of(main))
+        for value in self.states.values():
+            if self.homes[value] not in self.latest:
+                raise CompileError("result-not-written", "no kernel writes an output in place")
         written: set[int] = set()
         for position, (value, given) in enumerate(zip(op.operands, attributes, strict=True)):
             home = self.homes[value]
-            if self.buffers[home].kind != "output" or home in written:
+            if self.buffers[home].kind not in ("output", "state") or home in written:
                 raise CompileError(
                     "result-not-written", f"no kernel writes result {position} alone"
                 )
@@ -246,17 +280,13 @@ class _PlanBuilder:
                 self.requirements.append(Requirement(flag, **texts))
                 continue
             name = given.get("xyntra.output", f"output{position}")
-            self.outputs.append(self._port(name, given, ir.RankedTensorType(value.type), home))
+            port = self._port(name, given, ir.RankedTensorType(value.type), home)
+            self.outputs.append(replace(port, copied=given.get(COPIED, "")))
 
 
 def _returned(block: ir.Block) -> set[ir.Value]:
     """Values whose buffers the caller provides: what is returned, looking through views."""
-    found = set()
-    for value in list(block.operations)[-1].operands:
-        while not isinstance(value.owner, ir.Block) and value.owner.name in RESHAPES:
-            value = value.owner.operands[0]
-        found.add(value)
-    return found
+    return {origin_of(value) for value in list(block.operations)[-1].operands}
 
 
 def tensor_bytes(type_: ir.RankedTensorType) -> int:

@@ -45,12 +45,13 @@ def check_plan(plan: Plan) -> None:
     _require(all(isinstance(each, str) for each in precisions), "a precision is no text")
     for number, buffer in enumerate(plan.buffers):
         _check_buffer(buffer, f"buffer {number}")
-    _check_ports(plan, plan.inputs, "input")
-    _check_ports(plan, plan.outputs, "output")
+    _check_ports(plan, plan.inputs, "input", "state")
+    _check_ports(plan, plan.outputs, "output", "state")
+    flags = [requirement.flag for requirement in plan.requirements]
     for number, requirement in enumerate(plan.requirements):
         _check_requirement(plan, requirement, f"requirement {number}")
-    _check_homes(plan, plan.inputs, "input")
-    _check_homes(plan, plan.results, "output")
+    _check_homes(plan, plan.inputs, "input", "state")
+    _check_homes(plan, [*plan.outputs, *flags], "output", "state")
     for name, kernel in plan.kernels.items():
         _require(_NAME.fullmatch(name) is not None, f"{name!r} is no name of a kernel")
         _check_kernel(kernel, f"kernel '{name}'")
@@ -95,16 +96,18 @@ def _check_buffer(buffer: Buffer, place: str) -> None:
     _require(len(buffer.data) == held, f"{place} holds {len(buffer.data)} bytes, not {held}")
 
 
-def _check_ports(plan: Plan, ports: Sequence[Port], kind: BufferKind) -> None:
+def _check_ports(plan: Plan, ports: Sequence[Port], *kinds: BufferKind) -> None:
+    kind = kinds[0]
     for port in ports:
         place = f"{kind} {port.name!r}"
         _require(isinstance(port.name, str), f"{place} has a name that is no text")
         _require(
             all(isinstance(each, str) for each in port.fixed_by), f"{place} is fixed by no text"
         )
+        _require(isinstance(port.copied, str), f"{place} is copied for no text")
         _require(is_dtype(port.dtype) and is_shape(port.shape), f"{place} is no tensor")
         buffer = _buffer(plan, port.buffer, place)
-        _require(buffer.kind == kind, f"{place} lies in a buffer of kind '{buffer.kind}'")
+        _require(buffer.kind in kinds, f"{place} lies in a buffer of kind '{buffer.kind}'")
         _require(buffer.nbytes == port.nbytes, f"{place} does not fill its buffer")
     names = {port.name for port in ports}
     _require(len(names) == len(ports), f"two {kind}s have one name")
@@ -121,11 +124,11 @@ def _check_requirement(plan: Plan, requirement: Requirement, place: str) -> None
     _check_ports(plan, [flag], "output")
 
 
-def _check_homes(plan: Plan, ports: Sequence[Port], kind: BufferKind) -> None:
-    """Check that each buffer of a kind is that of one port."""
-    used = {port.buffer for port in ports}
+def _check_homes(plan: Plan, ports: Sequence[Port], *kinds: BufferKind) -> None:
+    """Check that each buffer of some kinds is that of one port."""
+    used, kind = {port.buffer for port in ports}, kinds[0]
     _require(len(used) == len(ports), f"two {kind}s have one buffer")
-    there = {number for number, buffer in enumerate(plan.buffers) if buffer.kind == kind}
+    there = {number for number, buffer in enumerate(plan.buffers) if buffer.kind in kinds}
     _require(there == used, f"the buffers of kind '{kind}' are not those of the {kind}s")
 
 
@@ -172,12 +175,12 @@ def _check_step(plan: Plan, step: Step, place: str) -> None:
     for number, output in enumerate(step.outputs):
         kind = plan.buffers[output].kind
         if number in reused:
-            is_alone = step.inputs.count(output) == 1 and kind == "temporary"
+            is_alone = step.inputs.count(output) == 1 and kind in ("temporary", "state")
             fits = is_alone and step.inputs[reused[number]] == output
             _require(fits, f"{place} overwrites a buffer that is not its to overwrite")
         else:
             _require(output not in step.inputs, f"{place} overwrites what it reads")
-            allowed = ("prepared",) if step.once else ("temporary", "output")
+            allowed = ("prepared",) if step.once else ("temporary", "output", "state")
             _require(kind in allowed, f"{place} writes a buffer of kind '{kind}'")
     _require(len(set(step.outputs)) == len(step.outputs), f"{place} writes a buffer twice")
     fixed = range(len(step.inputs)) if step.once else kernel.constants if kernel.prepared else ()
@@ -203,16 +206,19 @@ def _check_order(plan: Plan) -> None:
     written = {
         number
         for number, buffer in enumerate(plan.buffers)
-        if buffer.kind in ("input", "parameter", "constant")
+        if buffer.kind in ("input", "state", "parameter", "constant")
     }
+    states = {number for number, buffer in enumerate(plan.buffers) if buffer.kind == "state"}
     for once in (True, False):
         for number, step in enumerate(plan.steps):
             if step.once == once:
                 known = written.issuperset(step.inputs)
                 _require(known, f"step {number} reads what no step before it has written")
                 reused = {step.outputs[result] for result, _ in plan.kernels[step.kernel].inplace}
-                again = written.intersection(step.outputs) - reused
+                again = written.intersection(step.outputs) - reused - states
                 _require(not again, f"step {number} writes what a step before it has written")
                 written.update(step.outputs)
     results = {port.buffer for port in plan.results}
     _require(results <= written, "an output is not written")
+    writes = [number for step in plan.steps for number in step.outputs if number in states]
+    _require(sorted(writes) == sorted(states), "an input is not overwritten by one step")

@@ -28,7 +28,7 @@ from xyntra.plan.cost import (
     unfused_from_json,
 )
 
-BufferKind = Literal["input", "output", "parameter", "constant", "prepared", "temporary"]
+BufferKind = Literal["input", "output", "state", "parameter", "constant", "prepared", "temporary"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Port:
         buffer: what holds it.
         fixed_by: of an input, for each dimension, the argument of `compile` that gave its size,
             such as "dims['batch']"; "" where the model did. Empty where the model gave all.
+        copied: of an output that is written where an input lies, why it is computed elsewhere and
+            copied there at the end of a call; "" where it is not.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Port:
     shape: tuple[int, ...]
     buffer: int
     fixed_by: tuple[str, ...] = ()
+    copied: str = ""
 
     @property
     def nbytes(self) -> int:
@@ -201,8 +204,22 @@ class Plan:
 
     @cached_property
     def results(self) -> tuple[Port, ...]:
-        """All that a program computes: the outputs, then the flags of the requirements."""
-        return (*self.outputs, *(each.flag for each in self.requirements))
+        """What a program writes into memory of its own: outputs, then flags of the requirements.
+
+        Outputs that are written where an input lies are not among them.
+        """
+        own = (port for port in self.outputs if self.buffers[port.buffer].kind != "state")
+        return (*own, *(each.flag for each in self.requirements))
+
+    @cached_property
+    def aliases(self) -> tuple[tuple[int, int], ...]:
+        """Outputs that are written where an input lies: numbers of outputs, and of inputs."""
+        inputs = {port.buffer: number for number, port in enumerate(self.inputs)}
+        return tuple(
+            (number, inputs[port.buffer])
+            for number, port in enumerate(self.outputs)
+            if port.buffer in inputs
+        )
 
     @property
     def parameters(self) -> list[str]:
@@ -264,7 +281,8 @@ class Plan:
 def _port(entry: dict[str, Any]) -> Port:
     fixed_by = _items(entry.get("fixed_by", ()))
     shape = _items(entry["shape"])
-    return Port(entry["name"], entry["dtype"], shape, entry["buffer"], fixed_by)
+    copied = entry.get("copied", "")
+    return Port(entry["name"], entry["dtype"], shape, entry["buffer"], fixed_by, copied)
 
 
 def _texts(entry: object) -> tuple[str, str, str]:

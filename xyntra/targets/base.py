@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
     from xyntra.passes.lower.gpu.device import Feature
     from xyntra.plan.artifact import Artifact
+    from xyntra.plan.plan import Port
 
 CALLS = "xyntra.calls"
 """The name of the code that starts calls, among the compiled kernels."""
@@ -60,6 +61,24 @@ class Program(Protocol):
         """Run once on contiguous arrays that fit; return every step's nanoseconds."""
 
 
+@runtime_checkable
+class StateProgram(Program, Protocol):
+    """A program that can write outputs where inputs lie."""
+
+    def state_address(self, array: Any, port: Port) -> int:
+        """Return where an array lies that an output is to be written over.
+
+        Raises:
+            InputError: it does not fit the input, or kernels cannot write it where it lies.
+        """
+
+    def input_address(self, array: Any) -> int | None:
+        """Return where an array of a call lies; None where it is copied before it is read."""
+
+    def new_states(self, ports: Sequence[Port]) -> Sequence[Any]:
+        """Return arrays of zeros for inputs that outputs are written over, where those can lie."""
+
+
 class Future(Protocol):
     """The results of a call that may not have finished; `await` gives what `result` returns."""
 
@@ -89,7 +108,8 @@ class HostProgram(Program, Protocol):
 
         Args:
             addresses: of inputs and results in order, each contiguous, of the port's size and
-                aligned to its elements. No result may overlap anything else.
+                aligned to its elements. No result, and no input that an output is written over,
+                may overlap anything else. Such an output is none of the results.
         """
 
 
@@ -130,6 +150,8 @@ class Backend(ABC):
     """The implementation of a target: it compiles, loads and runs models."""
 
     name: ClassVar[TargetName]
+    writes_inputs: ClassVar[bool] = True
+    """Whether outputs can be written where inputs lie."""
 
     @property
     def target(self) -> Target:

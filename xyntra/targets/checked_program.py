@@ -40,7 +40,7 @@ class _CheckedProgram:
 
     def __init__(self, program: Program, plan: Plan) -> None:
         self._program = program
-        self._count = len(plan.outputs)
+        self._count = len(plan.results) - len(plan.requirements)
         self._requirements = plan.requirements
 
     def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> _Results:

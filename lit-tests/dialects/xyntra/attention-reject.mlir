@@ -8,7 +8,7 @@ func.func @element_types(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf16>, %a2
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf16>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -23,7 +23,7 @@ func.func @integers(%a0: tensor<1x2x3x5xi32>, %a1: tensor<1x2x4x5xf32>, %a2: ten
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xi32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -38,7 +38,7 @@ func.func @dynamic(%a0: tensor<1x?x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: tens
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x?x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -54,7 +54,7 @@ func.func @mask_of_floats(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (s, t)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>, tensor<3x4xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -70,7 +70,7 @@ func.func @bias_of_booleans(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, 
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (s, t)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>, tensor<3x4xi1>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -86,7 +86,7 @@ func.func @bias_of_another_width(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (s, t)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>, tensor<3x4xf64>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -101,7 +101,7 @@ func.func @sizes_missing(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -116,7 +116,7 @@ func.func @no_keys(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: tens
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -130,7 +130,7 @@ func.func @map_missing(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: 
     indexing_maps = [affine_map<(b, h, s, t, d, e) -> (b, h, s, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -145,7 +145,7 @@ func.func @map_of_another_rank(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32
       affine_map<(b, h, s, t, d, e) -> (b, h, t)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -160,7 +160,7 @@ func.func @outside(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: tens
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d + 1)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -175,7 +175,7 @@ func.func @key_by_query(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2:
       affine_map<(b, h, s, t, d, e) -> (b, h, s, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -190,7 +190,7 @@ func.func @divided(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: tens
       affine_map<(b, h, s, t, d, e) -> (b, h, t floordiv 2, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -205,7 +205,7 @@ func.func @not_followed(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2:
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -220,7 +220,7 @@ func.func @written_twice(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, 0, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -235,7 +235,7 @@ func.func @written_with_gaps(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x7xf32>
   return
 }
@@ -250,7 +250,7 @@ func.func @scale_of_another_width(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5x
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -265,7 +265,7 @@ func.func @scale_infinite(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -280,7 +280,7 @@ func.func @fill_nan(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: ten
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -295,7 +295,7 @@ func.func @softcap_negative(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, 
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -310,7 +310,7 @@ func.func @masked_rows(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: 
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -325,7 +325,7 @@ func.func @fill_last_number(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, 
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -340,7 +340,7 @@ func.func @causal_number(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -355,7 +355,7 @@ func.func @offset_of_another_width(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }
@@ -370,7 +370,7 @@ func.func @offset_without_causal(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf
       affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
       affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
     : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
   return
 }

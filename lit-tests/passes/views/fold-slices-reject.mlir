@@ -89,7 +89,7 @@ func.func @causal(%q: tensor<2x8x4xf32>) -> tensor<2x1x4xf32> {
     indexing_maps = [
       affine_map<(b, h, s, t, d, e) -> (h, s, d)>, affine_map<(b, h, s, t, d, e) -> (h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (h, t, e)>, affine_map<(b, h, s, t, d, e) -> (h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>
   } : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
   %s = tensor.extract_slice %a[0, 5, 0] [2, 1, 4] [1, 1, 1] : tensor<2x8x4xf32> to tensor<2x1x4xf32>
   return %s : tensor<2x1x4xf32>

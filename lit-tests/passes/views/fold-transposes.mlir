@@ -268,7 +268,7 @@ func.func @attention(%q: tensor<8x2x4xf32>, %k: tensor<2x8x4xf32>) -> tensor<8x8
     indexing_maps = [
       affine_map<(b, h, s, t, d, e) -> (h, s, d)>, affine_map<(b, h, s, t, d, e) -> (h, t, d)>,
       affine_map<(b, h, s, t, d, e) -> (h, t, e)>, affine_map<(b, h, s, t, d, e) -> (h, s, e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>
   } : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
   %e1 = tensor.empty() : tensor<8x2x4xf32>
   %u = linalg.generic {indexing_maps = [#t102, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : tensor<2x8x4xf32>) outs(%e1 : tensor<8x2x4xf32>) {

@@ -9,6 +9,7 @@ from functools import reduce
 
 from xyntra.dialects.kinds import Kind
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.states import updates_argument
 from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fusion.legality.alignment import (
     Alignment,
@@ -65,6 +66,8 @@ def check_inplace(
         yield _malformed("names a result or an argument twice")
         return
     for result, argument in pairs:
+        if updates_argument(_returned(kernel)[result], arguments[argument]):
+            continue
         writer = ends[result][1]
         uses = _Uses(kind, contents, facts, writer)
         late = uses.late_readers(arguments[argument])
@@ -74,6 +77,10 @@ def check_inplace(
                 f"result {result} overwrites argument {argument}, which is still to be read",
                 tuple((op, "reads it at other positions, or later") for op in late),
             )
+
+
+def _returned(kernel: ir.Operation) -> list[ir.Value]:
+    return list(list(kernel.regions[0].blocks[0].operations)[-1].operands)
 
 
 def _malformed(what: str) -> Violation:

@@ -19,6 +19,7 @@ from xyntra.passes.analysis.kernel_function import (
     set_signature,
     terminator,
 )
+from xyntra.passes.analysis.states import updates_argument
 from xyntra.passes.registry import register_pass
 
 
@@ -59,7 +60,9 @@ def _pass_by_destination(function: ir.Operation) -> None:
     kept: list[ir.Value] = []
     with ir.InsertionPoint(returning):
         for index, value in enumerate(returning.operands):
-            if index in pairs:
+            if index in pairs and updates_argument(value, inputs[pairs[index]]):
+                kept.append(value)  # the analysis writes it where its loops begin
+            elif index in pairs:
                 kept.append(_materialize_into_tensor(value, inputs[pairs[index]]))
             else:
                 _materialize_into_memref(value, body, function.location)

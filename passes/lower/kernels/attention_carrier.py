@@ -74,7 +74,7 @@ def _carrier(op: ir.Operation, b: TensorBuilder) -> Tensor:
 
 def _widened(b: TensorBuilder, value: ir.Value) -> Tensor:
     tensor = Tensor(value, _dtype(value))
-    if tensor.dtype in (_WIDE, "bool"):
+    if tensor.dtype in (_WIDE, "bool", "int64"):
         return tensor
     return b.map(lambda x: x.cast(_WIDE), tensor, dtype=_WIDE)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Reads sizes and values for what a model leaves free: `inputs=`, `dims=` and the like."""
+"""Reads what a caller fixes of a model: `inputs=`, `dims=`, `constants=` and the like."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import Any
 
+from xyntra.compiler.inputs.aliases import read_aliases
 from xyntra.compiler.inputs.constants import Constants, constants_of
 from xyntra.errors import InputError, UnsupportedError
 
@@ -16,23 +17,29 @@ __all__ = ["Sizes", "refuse_range", "sizes_of"]
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes for the free dimensions of a model, and values for inputs.
+    """Sizes for the free dimensions of a model, values for inputs, and where outputs lie.
 
     Attributes:
         shapes: shapes of inputs, by name or by `#position`.
         dims: sizes of named dimensions.
         constants: values of inputs, which then are none.
         values: those that other inputs have in calls, where a shape depends on them.
+        aliases: inputs that outputs are written over, by the names of the outputs.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dims: Mapping[str, int] = field(default_factory=dict)
     constants: Constants = field(default_factory=dict)
     values: Constants = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 def sizes_of(
-    inputs: Any = None, dims: Any = None, constants: Any = None, specialize: Any = None
+    inputs: Any = None,
+    dims: Any = None,
+    constants: Any = None,
+    specialize: Any = None,
+    aliases: Any = None,
 ) -> Sizes:
     """Read `inputs=` (shapes or example arrays, by name or in order), and the other arguments.
 
@@ -40,8 +47,13 @@ def sizes_of(
         InputError: they hold something else.
         UnsupportedError: a range of sizes is given.
     """
-    values = constants_of(specialize, "specialize")
-    return Sizes(_shapes(inputs), _dims(dims), constants_of(constants), values)
+    return Sizes(
+        _shapes(inputs),
+        _dims(dims),
+        constants_of(constants),
+        constants_of(specialize, "specialize"),
+        read_aliases(aliases),
+    )
 
 
 def refuse_range(name: str, place: str) -> UnsupportedError:

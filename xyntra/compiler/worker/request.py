@@ -52,6 +52,7 @@ class Request:
         peaks: largest values in samples of what each operation computes, in order.
         observe: the target ("cpu" or "cuda") for which the model is to return these; "" for none.
             It is then compiled for this processor.
+        aliases: inputs that outputs are written over, by the names of the outputs.
         observe_errors: the type whose errors in products are returned, too, or "none".
     """
 
@@ -84,6 +85,7 @@ class Request:
     observe: str = ""
     observe_errors: str = "none"
     values: dict[str, Any] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""

@@ -10,7 +10,7 @@ the function, named by an attribute.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import prod
@@ -43,6 +43,7 @@ from xyntra.frontends.onnx.opsets import domain_of, opsets_of
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.scope import Scope
 from xyntra.frontends.onnx.signature import check_narrow, check_signature
+from xyntra.frontends.onnx.states import States
 
 MAX_DEPTH = 32
 """Of graphs in nodes of graphs."""
@@ -65,6 +66,8 @@ def import_model(
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, Mapping[str, Any]] | None = None,
     values: Mapping[str, Mapping[str, Any]] | None = None,
+    states: Collection[str] = (),
+    waits: bool = True,
 ) -> ir.Module:
     """Import a scanned model.
 
@@ -76,6 +79,8 @@ def import_model(
         dims: sizes of named dimensions.
         constants: values of inputs, as for `bind_values`; these are no arguments of `main`.
         values: of inputs in calls, which take their place where a shape depends on them.
+        states: inputs that outputs are written over; operators that update one say so by loops.
+        waits: whether calls wait for their results, and so can fail where a state has no room.
 
     Returns:
         A module with one function `main`; its arguments carry `xyntra.input` or
@@ -96,7 +101,7 @@ def import_model(
     with _deep_recursion():
         used: frozenset[str] = frozenset()
         while True:
-            importer = _Importer(model, context, max_tensor_bytes)
+            importer = _Importer(model, context, max_tensor_bytes, states, waits=waits)
             try:
                 return importer.run(shapes, dims or {}, constants or {}, values or {}, used)
             except ValueWanted as wanted:
@@ -115,7 +120,16 @@ def _deep_recursion() -> Iterator[None]:
 
 
 class _Importer:
-    def __init__(self, model: onnx.ModelProto, context: ir.Context, max_tensor_bytes: int) -> None:
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        context: ir.Context,
+        max_tensor_bytes: int,
+        states: Collection[str] = (),
+        *,
+        waits: bool = True,
+    ) -> None:
+        self.states, self.waits = States(states), waits
         self.model = model
         self.context = context
         self.max_tensor_bytes = max_tensor_bytes
@@ -138,6 +152,7 @@ class _Importer:
     ) -> ir.Module:
         graph = self.model.graph
         self.requirements = Requirements(self.b)
+        self.states.requirements = self.requirements if self.waits else None
         scope = Scope()
         given = {value.name for value in graph.initializer}
         inputs = [value for value in graph.input if value.name not in given]
@@ -152,6 +167,7 @@ class _Importer:
             if value is None:
                 tensor = self.main.argument("input", name, shape, dtype, fixed_by)
                 self.conditions.name(tensor, name)
+                self.states.note(name, tensor)
                 value = self.specialised.value(name)
                 if value is None:
                     value = tensor
@@ -265,7 +281,14 @@ class _Importer:
         if proto.op_type == "Constant" and not domain:
             return [self._constant(proto, f"node '{label}'")]
         node = Node(
-            proto, label, self.opsets[domain], operands, self.b, self._binding_hint, self._want
+            proto,
+            label,
+            self.opsets[domain],
+            operands,
+            self.b,
+            self._binding_hint,
+            self._want,
+            self.states,
         )
         if proto.op_type in ("If", "Loop", "Scan") and not domain:
             run = partial(self._subgraph, scope, depth)

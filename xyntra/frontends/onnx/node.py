@@ -14,6 +14,7 @@ import onnx
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.frontends.onnx.operator_modules import operator_modules
+from xyntra.frontends.onnx.states import NO_STATES, States
 
 Result = Operand | None
 Handler = Callable[["Node"], "Result | Sequence[Result]"]
@@ -91,6 +92,7 @@ class Node:
             where that does not help.
         want: has the model compiled for the values of the inputs that a tensor is computed from,
             where they are known: the import starts again. Returns where they are not.
+        states: inputs of the model that outputs are written over.
     """
 
     proto: onnx.NodeProto
@@ -100,6 +102,7 @@ class Node:
     b: TensorBuilder
     binding_hint: Callable[[Tensor], str | None] = _no_hint
     want: Callable[[Tensor], None] = _no_values
+    states: States = NO_STATES
 
     @property
     def op_type(self) -> str:

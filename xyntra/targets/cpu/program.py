@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.plan.arguments import InputChecks, OutputChecks, check_output
+from xyntra.plan.arguments import InputChecks, OutputChecks, check_output, state_array
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
-from xyntra.plan.plan import Plan, Step
+from xyntra.plan.plan import Plan, Port, Step, numpy_dtype
 from xyntra.plan.stored import contents
 from xyntra.targets.cpu.interrupts import FLAG, interrupts, is_supported
 from xyntra.targets.cpu.loader import ObjectLibrary
@@ -94,7 +94,8 @@ class CpuProgram:
 
         Args:
             addresses: of inputs and results in order, each contiguous, of the port's size and
-                aligned to its elements. No result may overlap anything else.
+                aligned to its elements. No result, and no input that an output is written over,
+                may overlap anything else. Such an output is none of the results.
         """
         context = self._acquire()
         try:
@@ -105,6 +106,22 @@ class CpuProgram:
                 context.table.run()
         finally:
             self._idle.append(context)
+
+    def state_address(self, array: Any, port: Port) -> int:
+        """Return where an array lies that an output is to be written over.
+
+        Raises:
+            InputError: as `state_array` raises it.
+        """
+        return address_of(state_array(array, port))
+
+    def input_address(self, array: Any) -> int | None:
+        """Return where an array of a call lies; None for what is no array of numpy's."""
+        return address_of(array) if isinstance(array, np.ndarray) else None
+
+    def new_states(self, ports: Sequence[Port]) -> list[Array]:
+        """Return arrays of zeros for inputs that outputs are written over."""
+        return [np.zeros(port.shape, numpy_dtype(port.dtype)) for port in ports]
 
     def _run_long(self, table: StepTable) -> None:
         """Run a call that SIGINT may end; it is short from then on if it turns out to be."""

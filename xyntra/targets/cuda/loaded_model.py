@@ -11,6 +11,8 @@ import numpy as np
 from xyntra.errors import DeviceError, InputError
 from xyntra.plan.arguments import InputChecks, check_output
 from xyntra.plan.artifact import Artifact
+from xyntra.plan.plan import Port, numpy_dtype
+from xyntra.targets.cuda.arrays.device_array import DeviceArray
 from xyntra.targets.cuda.arrays.foreign_arrays import library_of, usable_torch
 from xyntra.targets.cuda.calls.device_calls import DeviceCalls
 from xyntra.targets.cuda.calls.host_calls import HostCalls
@@ -96,6 +98,17 @@ class LoadedModel:
                 self._code,
                 _whole(self._places),
             )
+
+    def new_states(self, ports: Sequence[Port]) -> list[DeviceArray]:
+        """Return arrays of zeros on the GPU."""
+        stream, found = self._order.own, []
+        self._order.enter(stream, lasts=True)
+        for port in ports:
+            dtype = numpy_dtype(port.dtype)
+            block = self.gpu.blocks.take(port.nbytes, stream)
+            found.append(DeviceArray(self.gpu, block, port.shape, dtype, stream))
+            self.gpu.transfers.upload(np.zeros(port.shape, dtype), block.address, stream)
+        return found
 
     def submit(self, arrays: Sequence[Any]) -> Pending:
         """Launch a call whose results are asked for later."""

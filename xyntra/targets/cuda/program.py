@@ -12,6 +12,9 @@ import numpy as np
 
 from xyntra.errors import ArchiveError, DeviceError
 from xyntra.plan.artifact import Artifact
+from xyntra.plan.plan import Port
+from xyntra.targets.cuda.arrays.device_array import DeviceArray
+from xyntra.targets.cuda.arrays.state_arrays import address_on_gpu, state_address
 from xyntra.targets.cuda.calls.pending import Pending
 from xyntra.targets.cuda.code.kernel_image import KernelImage
 from xyntra.targets.cuda.driver.device import cuda_device
@@ -85,6 +88,27 @@ class CudaProgram:
         """
         with self._ready() as loaded:
             return loaded.time_steps(inputs, outputs)
+
+    def state_address(self, array: Any, port: Port) -> int:
+        """Return where an array lies that an output is to be written over.
+
+        Raises:
+            InputError: `state-on-host`, `state-layout`, or it does not fit the input.
+        """
+        return state_address(array, port)
+
+    def input_address(self, array: Any) -> int | None:
+        """Return where an array of a call lies; None where that is not on the GPU, or not known."""
+        return address_on_gpu(array)
+
+    def new_states(self, ports: Sequence[Port]) -> list[DeviceArray]:
+        """Return arrays of zeros for inputs that outputs are written over.
+
+        Raises:
+            DeviceError: there is no such GPU, or it has not so much memory.
+        """
+        with self._ready() as loaded:
+            return loaded.new_states(ports)
 
     def launches(self, addresses: Sequence[int]) -> list[BoundLaunch]:
         """Return the launches of a call, to be put on streams, or into graphs, of one's own.

@@ -27,6 +27,7 @@ class WebgpuBackend(Backend):
     """GPUs of any vendor. The code is the same for all: it asks for what WebGPU promises."""
 
     name: ClassVar[TargetName] = "webgpu"
+    writes_inputs: ClassVar[bool] = False
 
     def locate(self, target: str) -> tuple[str, int]:
         """Read "webgpu" or "webgpu:1"."""

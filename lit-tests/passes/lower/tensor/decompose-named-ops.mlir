@@ -104,7 +104,7 @@ func.func @attention(%x: tensor<3x12xf32>, %keep: tensor<3xi1>) -> tensor<3x4xf3
     indexing_maps = [affine_map<(b, h, s, t, d, e) -> (s, h * 2 + d)>, affine_map<(b, h, s, t, d, e) -> (t, h * 2 + d + 4)>,
       affine_map<(b, h, s, t, d, e) -> (t, h * 2 + e + 8)>, affine_map<(b, h, s, t, d, e) -> (t)>,
       affine_map<(b, h, s, t, d, e) -> (s, h * 2 + e)>],
-    operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>}
     : (tensor<3x12xf32>, tensor<3x12xf32>, tensor<3x12xf32>, tensor<3xi1>) -> tensor<3x4xf32>
   return %0 : tensor<3x4xf32>
 }

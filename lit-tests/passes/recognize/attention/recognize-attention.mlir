@@ -68,7 +68,7 @@
 func.func @scale_after(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -87,7 +87,7 @@ func.func @scale_after(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %
 func.func @capped(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 1.500000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>, softcap = 5.000000e+01 : f32}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.500000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>, softcap = 5.000000e+01 : f32}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 3.000000e-02 : f32
   %cap = arith.constant 5.000000e+01 : f32
@@ -107,7 +107,7 @@ func.func @capped(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2:
 func.func @divided_after(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 1.41421354 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -126,7 +126,7 @@ func.func @divided_after(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>,
 func.func @scale_on_query(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.000000e+00 : f32
   %cst_0 = arith.constant 0.707106769 : f32
@@ -146,7 +146,7 @@ func.func @scale_on_query(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>
 func.func @scale_on_key(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.000000e+00 : f32
   %cst_0 = arith.constant 0.707106769 : f32
@@ -167,7 +167,7 @@ func.func @scale_on_key(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, 
 func.func @scale_on_both(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "zero", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106829 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "zero", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106829 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.000000e+00 : f32
   %cst_0 = arith.constant 0.840896427 : f32
@@ -197,7 +197,7 @@ func.func @scale_on_both(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>,
 func.func @batches_of_heads(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_H_BY_4H_MOD_4SD]], #[[$AT_H_BY_4H_MOD_4TD]], #[[$AT_H_BY_4H_MOD_4TE]], #[[$AT_H_BY_4H_MOD_4SE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 1, 8, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 1, 8, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -222,7 +222,7 @@ func.func @batches_of_heads(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf3
 func.func @causal_by_index(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = true, causal_offset = 1 : i64, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0xFF800000 : f32
   %c1_i64 = arith.constant 1 : i64
@@ -244,7 +244,7 @@ func.func @causal_by_index(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32
 func.func @causal_by_constant(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = true, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0xFF800000 : f32
   %cst_0 = arith.constant 0.707106769 : f32
@@ -266,7 +266,7 @@ func.func @causal_by_constant(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2x
 func.func @causal_by_opposite(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = true, fill = -1.000000e+09 : f32, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant -1.000000e+09 : f32
   %cst_0 = arith.constant 0.707106769 : f32
@@ -289,7 +289,7 @@ func.func @causal_by_opposite(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2x
 func.func @half_precision(%arg0: tensor<2x4x3x2xf16>, %arg1: tensor<2x4x5x2xf16>, %arg2: tensor<2x4x5x7xf16>) -> tensor<2x4x3x7xf16> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -312,7 +312,7 @@ func.func @half_precision(%arg0: tensor<2x4x3x2xf16>, %arg1: tensor<2x4x5x2xf16>
 func.func @added_mask(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<2x1x1x5xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2, %arg3) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_B00T]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -332,7 +332,7 @@ func.func @added_mask(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %a
 func.func @mask_plus_scores(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<4x3x5xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2, %arg3) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_HST]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 1.000000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 1.000000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.000000e+00 : f32
   %0 = tensor.empty() : tensor<2x4x3x5xf32>
@@ -350,7 +350,7 @@ func.func @mask_plus_scores(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf3
 func.func @kept(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<1x1x3x5xi1>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2, %arg3) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_00ST]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0xFF800000 : f32
   %cst_0 = arith.constant 0.707106769 : f32
@@ -393,7 +393,7 @@ func.func @scale_after_mask(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf3
 func.func @filled(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<2x1x1x5xi1>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {causal = false, fill = -1.000000e+09 : f32, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_B00T]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant -1.000000e+09 : f32
   %cst_0 = arith.constant 0.707106769 : f32
@@ -414,7 +414,7 @@ func.func @filled(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2:
 func.func @kept_and_added(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<3x5xi1>, %arg4: tensor<2x4x3x5xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2, %arg3, %arg4) {causal = false, fill = -1.000000e+04 : f32, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_ST]], #[[$AT_BHST]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, scale = 1.000000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, scale = 1.000000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant -1.000000e+04 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -435,7 +435,7 @@ func.func @kept_and_added(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>
 func.func @added_and_filled(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<3x5xi1>, %arg4: tensor<2x4x3x5xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2, %arg3, %arg4) {causal = false, fill = -1.000000e+04 : f32, fill_last, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_ST]], #[[$AT_BHST]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, scale = 1.000000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, scale = 1.000000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant -1.000000e+04 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -455,7 +455,7 @@ func.func @added_and_filled(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf3
 func.func @key_returned(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> (tensor<2x4x3x7xf32>, tensor<2x4x2x5xf32>) {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.000000e+00 : f32
   %cst_0 = arith.constant 0.707106769 : f32
@@ -477,7 +477,7 @@ func.func @key_returned(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, 
 func.func @windows(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<4x3x5xf32>, %arg4: tensor<2x1x3x5xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHST]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -502,7 +502,7 @@ func.func @windows(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2
 func.func @kept_all(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0xFF800000 : f32
   %cst_0 = arith.constant 0.707106769 : f32
@@ -525,7 +525,7 @@ func.func @kept_all(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg
 func.func @merged_heads(%arg0: tensor<2x3x24xf32>) -> tensor<2x3x8xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg0, %arg0) {causal = false, indexing_maps = [#[[$AT_BSH2_D]], #[[$AT_BTH2_D_8]], #[[$AT_BTH2_E_16]], #[[$AT_BSH2_E]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 3, 2, 2>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 3, 2, 2>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -557,7 +557,7 @@ func.func @merged_heads(%arg0: tensor<2x3x24xf32>) -> tensor<2x3x8xf32> {
 func.func @one_head(%arg0: tensor<3x2xf32>, %arg1: tensor<5x2xf32>, %arg2: tensor<5x7xf32>) -> tensor<3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_SD]], #[[$AT_TD]], #[[$AT_TE]], #[[$AT_SE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 1, 1, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 1, 1, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -577,7 +577,7 @@ func.func @one_head(%arg0: tensor<3x2xf32>, %arg1: tensor<5x2xf32>, %arg2: tenso
 func.func @repeated_keys(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x2x5x2xf32>, %arg2: tensor<2x2x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BH_BY_2TD]], #[[$AT_BH_BY_2TE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -605,7 +605,7 @@ func.func @repeated_keys(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x2x5x2xf32>,
 func.func @grouped_queries(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x2x5x2xf32>, %arg2: tensor<2x2x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BH_BY_2TD]], #[[$AT_BH_BY_2TE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -627,7 +627,7 @@ func.func @grouped_queries(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x2x5x2xf32
 func.func @one_key_for_all(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x5x2xf32>, %arg2: tensor<2x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BTD]], #[[$AT_BTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -647,7 +647,7 @@ func.func @one_key_for_all(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x5x2xf32>,
 func.func @rotated(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<3x2xf32>, %arg4: tensor<3x2xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
@@ -680,7 +680,7 @@ func.func @rotated(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2
 func.func @keys_of_each_query(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x3x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"
   // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BH_BY_3H_MOD_3D]], #[[$AT_BH_MOD_3TD]], #[[$AT_BH_BY_3TE]], #[[$AT_BH_BY_3H_MOD_3E]]]
-  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 1.000000e+00 : f32, sizes = array<i64: 2, 12, 1, 5, 2, 7>}
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.000000e+00 : f32, sizes = array<i64: 2, 12, 1, 5, 2, 7>}
   // CHECK-NOT: "reduction"
   %cst = arith.constant 0.000000e+00 : f32
   %0 = tensor.empty() : tensor<2x4x3x5xf32>

@@ -7,11 +7,14 @@ for one block of queries and one chunk of keys at a time; both contractions are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.attention.in_place import HeadInPlace
 from xyntra.passes.lower.cpu.attention.masks import Masks, RowMask
 from xyntra.passes.lower.cpu.attention.packing import MatrixSource, copy_rows, zero
@@ -204,6 +207,11 @@ class _Block:
         """How many chunks are whole and seen by all queries, and how many there are for any."""
         plan, op = self.emitter.plan, self.emitter.op
         whole, some = index(op.sizes[KEY] // plan.keys), index(plan.chunks)
+        if op.limit is not None:
+            some = integers.minsi(some, integers.ceildivui(self._limit(), index(plan.keys)))
+            whole = integers.minsi(whole, integers.divui(self._limit(), index(plan.keys)))
+            if op.causal_offset is None:
+                return whole, some
         if op.causal_offset is None:
             return (whole, some) if op.sizes[KEY] % plan.keys else (some, some)
         if op.fill != _NEGATIVE_INFINITY:
@@ -232,12 +240,26 @@ class _Block:
         if op.causal_offset is not None and op.fill == _NEGATIVE_INFINITY:
             end = plus(self.first, self.rows, index(op.causal_offset))
             seen = integers.minsi(seen, integers.maxsi(integers.subi(end, key), index(0)))
+        if op.limit is not None:
+            rest = integers.maxsi(integers.subi(self._limit(), key), index(0))
+            seen = integers.minsi(seen, rest)
         return seen
+
+    def _limit(self) -> ir.Value:
+        """How many keys the masks leave to the queries of the block."""
+        op = self.emitter.op
+        limit = locate(op.limit)
+        place = emit("memref.load", [limit.memory, limit.start(self.outer)], _i64())
+        found = arith.index_cast(ir.IndexType.get(), place)
+        # What computes it has bounded it; memory must not depend on that.
+        return integers.minsi(integers.maxsi(found, index(0)), index(op.sizes[KEY]))
 
     def _chunk(self, key: ir.Value, *, is_whole: bool) -> None:
         """Add what the chunk of keys from `key` on contributes to the sums of the block."""
         plan, scratch = self.emitter.plan, self.scratch
         masks = scratch.masks.of_whole_chunk() if is_whole else scratch.masks
+        if self.emitter.op.limit is not None and not is_whole:
+            masks = replace(masks, limit=self._limit())
         seen = index(plan.keys) if is_whole else self._keys_seen(key)
         panels = integers.ceildivui(seen, index(plan.panel))
         count = integers.ceildivui(seen, index(plan.width))
@@ -274,6 +296,10 @@ class _Block:
         start = plus(result.start(self.outer), integers.muli(self.first, index(step)))
         finish = Quotients(self.emitter.op, self.emitter.plan, state)
         return Sums(result.memory, step, start=start, finish=finish)
+
+
+def _i64() -> ir.Type:
+    return ir.IntegerType.get_signless(64)
 
 
 def _rounded_up(number: ir.Value, step: int) -> ir.Value:

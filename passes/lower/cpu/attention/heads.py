@@ -38,8 +38,9 @@ def heads_as_queries(op: Attention) -> Attention:
     query, key, value, *masks = rest
     keep = masks.pop(0) if op.keep is not None else None
     bias = masks.pop(0) if op.bias is not None else None
+    limit = masks.pop(0) if op.limit is not None else None
     return replace(
-        op, query=query, key=key, value=value, keep=keep, bias=bias, written=written,
+        op, query=query, key=key, value=value, keep=keep, bias=bias, limit=limit, written=written,
         sizes=tuple(sizes),
     )  # fmt: skip
 
@@ -48,7 +49,7 @@ def _shared(op: Attention) -> int:
     """Return how many neighbouring heads have the same keys and values."""
     digits = [
         digit
-        for operand in (op.key, op.value)
+        for operand in (op.key, op.value, *([op.limit] if op.limit else []))
         for position in operand.positions
         for digit, _ in position.terms
         if digit.loop == HEAD

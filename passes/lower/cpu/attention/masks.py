@@ -94,6 +94,7 @@ class Masks:
     keep: RowMask | None
     bias: RowMask | None
     is_whole: bool = False
+    limit: ir.Value | None = None
 
     @property
     def is_ragged(self) -> bool:
@@ -104,7 +105,8 @@ class Masks:
     def is_needed(self) -> bool:
         """Tell whether scores change at all."""
         has_masks = self.keep is not None or self.bias is not None or self.op.softcap > 0
-        return has_masks or self.is_ragged or self.op.causal_offset is not None
+        has_end = self.is_ragged or self.limit is not None
+        return has_masks or has_end or self.op.causal_offset is not None
 
     def of_whole_chunk(self) -> Masks:
         """The masks of a chunk all keys of which exist, and are seen by all queries of a block."""
@@ -141,7 +143,10 @@ class Masks:
             score = self._up_to(score, last, key).select(score, self._fill)
         if not self.op.fill_last:
             score = self._biased(score, column)
-        if self.is_ragged:
+        if self.limit is not None:
+            last = integers.subi(self.limit, index(1))
+            score = self._up_to(score, last, key).select(score, float("-inf"))
+        elif self.is_ragged:
             last = index(self.op.sizes[KEY] - 1)
             score = self._up_to(score, last, key).select(score, float("-inf"))
         return score

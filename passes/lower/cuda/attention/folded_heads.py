@@ -32,7 +32,7 @@ def with_folded_heads(problem: Problem) -> Problem:
         return problem
     key, value = (fold.shared(each) for each in (problem.key, problem.value))
     op = replace(problem.op, sizes=(b, h // group, group * s, t, d, e))
-    return Problem(op, query, key, value, result, keep, bias, queries=s)
+    return Problem(op, query, key, value, result, keep, bias, s, problem.limit)
 
 
 def _without_unseen(problem: Problem) -> Problem:

@@ -129,6 +129,7 @@ class Problem:
         bias: what is added to scores, if anything.
         queries: row i is that of query `i % queries` where rows are those of several heads; 0 where
             rows are queries.
+        limit: how many keys masks leave to a head, an i64 for each batch; None where not known.
     """
 
     op: Attention
@@ -139,6 +140,7 @@ class Problem:
     keep: MaskTerm | None
     bias: MaskTerm | None
     queries: int = 0
+    limit: Located | None = None
 
     @property
     def dtype(self) -> str:
@@ -188,7 +190,15 @@ def describe(
         Located(locate(Operand(written, op.written)), QUERY, VALUE_SIZE),
         keep or _read(op.keep),
         bias or _read(op.bias),
+        limit=_limit(op.limit),
     )
+
+
+def _limit(operand: Operand | None) -> Located | None:
+    """Where a limit is read; None where it is not the same for all heads, which may be folded."""
+    if operand is None or any(HEAD in position.loops for position in operand.positions):
+        return None
+    return Located(locate(operand), QUERY, KEY)
 
 
 def _read(operand: Operand | None) -> MaskTerm | None:

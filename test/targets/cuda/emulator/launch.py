@@ -98,9 +98,9 @@ def run_artifact(
         kinds = ("parameter", "constant") if each.once else ("parameter", "constant", "prepared")
         lasting = {n for n, index in enumerate(arguments) if plan.buffers[index].kind in kinds}
         run_image(images[each.kernel], [buffers[index] for index in arguments], lasting)
+    ports = (*plan.outputs, *(each.flag for each in plan.requirements))
     return [
-        buffers[port.buffer].view(numpy_dtype(port.dtype)).reshape(port.shape)
-        for port in plan.results
+        buffers[port.buffer].view(numpy_dtype(port.dtype)).reshape(port.shape) for port in ports
     ]
 
 

@@ -94,6 +94,9 @@ class DeviceCalls:
         if out is not None:
             self._check_apart(addresses, targets)
         self._launch(addresses, targets)
+        for _, number in self._plan.aliases:
+            if isinstance(arrays[number], DeviceArray):
+                arrays[number].written_on(stream)
         self._order.leave()
         if out is not None:
             self._fetch(results)

@@ -17,7 +17,7 @@ from xyntra.targets.cuda.driver.transfers import Transfers
 
 Array = np.ndarray[Any, Any]
 _ALIGNMENT = 256  # bytes: what the driver's own allocations have
-_PORTS = ("input", "output")
+_PORTS = ("input", "output", "state")
 _LASTING = ("parameter", "constant", "prepared")
 
 

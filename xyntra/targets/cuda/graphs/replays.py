@@ -50,6 +50,7 @@ class Replays:
         self.capture = capture
         self._direct = direct
         self._seen: dict[Addresses, None] = {}
+        self._has_states = bool(plan.aliases)
         self._ports = [port.buffer for port in (*plan.inputs, *plan.results)]
         self.sets = GraphSets(len(self._ports))
         touched = set(self._ports)
@@ -77,10 +78,11 @@ class Replays:
         """Return what puts the launches for some addresses on a stream.
 
         None where they are new and the launches many: copying the arrays to the plan's own memory
-        takes less time than binding the launches would.
+        takes less time than binding the launches would. It would not change what outputs are
+        written over, so that plans with such inputs always get launches.
         """
-        is_new = addresses not in self._seen
-        if is_new and self.count > _FEW and self.sets.find(addresses) is None:
+        is_new = addresses not in self._seen and self.sets.find(addresses) is None
+        if is_new and self.count > _FEW and not self._has_states:
             self._note(addresses)
             return None
         return self.at(addresses)

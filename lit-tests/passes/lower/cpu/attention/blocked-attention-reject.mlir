@@ -23,7 +23,7 @@ func.func @dynamic_layout(%x: memref<4x4xf32, strided<[?, 1]>>, %out: memref<4x4
     ins(%x, %x, %x : memref<4x4xf32, strided<[?, 1]>>, memref<4x4xf32, strided<[?, 1]>>, memref<4x4xf32, strided<[?, 1]>>)
     outs(%out : memref<4x4xf32>)
     attrs = {xyntra.attention = {scale = 1.0 : f32, causal = false, masked_rows = "nan",
-      sizes = array<i64: 1, 1, 4, 4, 4, 4>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>,
+      sizes = array<i64: 1, 1, 4, 4, 4, 4>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>,
       indexing_maps = [affine_map<(b, h, s, t, d, e) -> (s, d)>, affine_map<(b, h, s, t, d, e) -> (t, d)>,
         affine_map<(b, h, s, t, d, e) -> (t, e)>, affine_map<(b, h, s, t, d, e) -> (s, e)>]}} {
   ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):

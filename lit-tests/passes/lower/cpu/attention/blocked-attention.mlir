@@ -33,7 +33,7 @@ func.func @one_chunk(%x: memref<40x96xf32>, %bias: memref<40xf32>, %out: memref<
     ins(%x, %x, %x, %bias : memref<40x96xf32>, memref<40x96xf32>, memref<40x96xf32>, memref<40xf32>)
     outs(%out : memref<24x32xf32>)
     attrs = {xyntra.attention = {scale = 0.25 : f32, causal = false, masked_rows = "nan",
-      sizes = array<i64: 1, 2, 24, 40, 16, 16>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>,
+      sizes = array<i64: 1, 2, 24, 40, 16, 16>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>,
       indexing_maps = [affine_map<(b, h, s, t, d, e) -> (s, h * 16 + d)>, affine_map<(b, h, s, t, d, e) -> (t, h * 16 + d + 32)>,
         affine_map<(b, h, s, t, d, e) -> (t, h * 16 + e + 64)>, affine_map<(b, h, s, t, d, e) -> (t)>,
         affine_map<(b, h, s, t, d, e) -> (s, h * 16 + e)>]}} {
@@ -70,7 +70,7 @@ func.func @chunks(%q: memref<2x600x8xf32>, %k: memref<2x600x8xf32>, %v: memref<2
     iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction"]}
     ins(%q, %k, %v : memref<2x600x8xf32>, memref<2x600x8xf32>, memref<2x600x8xf32>) outs(%out : memref<2x600x8xf32>)
     attrs = {xyntra.attention = {scale = 1.0 : f32, causal = true, masked_rows = "nan",
-      sizes = array<i64: 1, 2, 600, 600, 8, 8>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>,
+      sizes = array<i64: 1, 2, 600, 600, 8, 8>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>,
       indexing_maps = [affine_map<(b, h, s, t, d, e) -> (h, s, d)>, affine_map<(b, h, s, t, d, e) -> (h, t, d)>,
         affine_map<(b, h, s, t, d, e) -> (h, t, e)>, affine_map<(b, h, s, t, d, e) -> (h, s, e)>]}} {
   ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):

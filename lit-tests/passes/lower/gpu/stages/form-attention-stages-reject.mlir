@@ -40,7 +40,7 @@ func.func @mask_is_read_again(%q: memref<2x4x64x32xf16>, %k: memref<2x4x64x32xf1
       ins(%q, %k, %v, %bias : memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x1x1x64xf16>)
       outs(%y : memref<2x4x64x32xf16>) attrs = {xyntra.attention = {causal = false,
         indexing_maps = [#q, #k, #v, #mask, #y], masked_rows = "nan",
-        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 0.125 : f32,
+        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.125 : f32,
         sizes = array<i64: 2, 4, 64, 64, 32, 32>}} {
   ^bb0(%a: f16, %b: f16, %c: f16, %d: f16, %o: f16):
     %s = arith.addf %a, %b : f16
@@ -93,7 +93,7 @@ func.func @mask_is_a_result(%q: memref<2x4x64x32xf16>, %k: memref<2x4x64x32xf16>
       ins(%q, %k, %v, %bias : memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x1x1x64xf16>)
       outs(%y : memref<2x4x64x32xf16>) attrs = {xyntra.attention = {causal = false,
         indexing_maps = [#q, #k, #v, #mask, #y], masked_rows = "nan",
-        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 0.125 : f32,
+        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.125 : f32,
         sizes = array<i64: 2, 4, 64, 64, 32, 32>}} {
   ^bb0(%a: f16, %b: f16, %c: f16, %d: f16, %o: f16):
     %s = arith.addf %a, %b : f16
@@ -152,7 +152,7 @@ func.func @bytes_are_overwritten(%q: memref<2x4x64x32xf16>, %k: memref<2x4x64x32
       ins(%q, %k, %v, %bias : memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x1x1x64xf16>)
       outs(%y : memref<2x4x64x32xf16>) attrs = {xyntra.attention = {causal = false,
         indexing_maps = [#q, #k, #v, #mask, #y], masked_rows = "nan",
-        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 0.125 : f32,
+        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.125 : f32,
         sizes = array<i64: 2, 4, 64, 64, 32, 32>}} {
   ^bb0(%a: f16, %b: f16, %c: f16, %d: f16, %o: f16):
     %s = arith.addf %a, %b : f16
@@ -213,7 +213,7 @@ func.func @loops_overwrite_bytes(%q: memref<2x4x64x32xf16>, %k: memref<2x4x64x32
       ins(%q, %k, %v, %bias : memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x1x1x64xf16>)
       outs(%y : memref<2x4x64x32xf16>) attrs = {xyntra.attention = {causal = false,
         indexing_maps = [#q, #k, #v, #mask, #y], masked_rows = "nan",
-        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 0.125 : f32,
+        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.125 : f32,
         sizes = array<i64: 2, 4, 64, 64, 32, 32>}} {
   ^bb0(%a: f16, %b: f16, %c: f16, %d: f16, %o: f16):
     %s = arith.addf %a, %b : f16
@@ -251,7 +251,7 @@ func.func @unknown_strides(%q: memref<2x4x64x32xf16>, %k: memref<2x4x64x32xf16>,
       ins(%q, %k, %v, %bias : memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x1x1x64xf16, strided<[?, 1, 1, 1]>>)
       outs(%y : memref<2x4x64x32xf16>) attrs = {xyntra.attention = {causal = false,
         indexing_maps = [#q, #k, #v, #mask, #y], masked_rows = "nan",
-        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 0.125 : f32,
+        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.125 : f32,
         sizes = array<i64: 2, 4, 64, 64, 32, 32>}} {
   ^bb0(%a: f16, %b: f16, %c: f16, %d: f16, %o: f16):
     %s = arith.addf %a, %b : f16

@@ -43,7 +43,7 @@ func.func @with_mask(%q: memref<2x4x64x32xf16>, %k: memref<2x4x64x32xf16>, %v: m
       ins(%q, %k, %v, %bias : memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x1x1x64xf16>)
       outs(%y : memref<2x4x64x32xf16>) attrs = {xyntra.attention = {causal = false,
         indexing_maps = [#q, #k, #v, #mask, #y], masked_rows = "nan",
-        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 0.125 : f32,
+        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.125 : f32,
         sizes = array<i64: 2, 4, 64, 64, 32, 32>}} {
   ^bb0(%a: f16, %b: f16, %c: f16, %d: f16, %o: f16):
     %s = arith.addf %a, %b : f16
@@ -83,7 +83,7 @@ func.func @mask_is_given(%q: memref<2x4x64x32xf16>, %k: memref<2x4x64x32xf16>, %
       ins(%q, %k, %v, %bias : memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x4x64x32xf16>, memref<2x1x1x64xf16>)
       outs(%y : memref<2x4x64x32xf16>) attrs = {xyntra.attention = {causal = false,
         indexing_maps = [#q, #k, #v, #mask, #y], masked_rows = "nan",
-        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 0.125 : f32,
+        operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.125 : f32,
         sizes = array<i64: 2, 4, 64, 64, 32, 32>}} {
   ^bb0(%a: f16, %b: f16, %c: f16, %d: f16, %o: f16):
     %s = arith.addf %a, %b : f16

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar, emit
 from xyntra.passes.lower.cuda.attention.decode.cluster_merge import ClusterMerge
 from xyntra.passes.lower.cuda.attention.decode.plan import DecodePlan
 from xyntra.passes.lower.cuda.attention.flash.cores import LANES, multiplier
@@ -133,7 +134,7 @@ class _Walk:
         block, ahead = self._block, self._tiles.stages - 1
         block.staging(self._problem.query).begin(block.shared, block.first)
         cp_async_commit_group()
-        left = number(block.plan.steps + self._warps - 1, "uint32") - self._own
+        left = self._steps() + (self._warps - 1) - self._own
         count = (left / self._warps).cast("int32")
         for turn in range(ahead):
             self._begin(number(turn), count)
@@ -158,6 +159,20 @@ class _Walk:
             return replace(inside, accumulators=accumulators).registers
 
         return state.restored(loop(count, state.registers, step))
+
+    def _steps(self) -> Scalar:
+        """Return how many tiles of keys the warps of the cluster share, a uint32.
+
+        Where a call says how many keys there are, tiles behind the last one are not read.
+        """
+        limit, steps = self._problem.limit, number(self._block.plan.steps, "uint32")
+        if limit is None:
+            return steps
+        place = limit.start(self._block.outer).cast("index")
+        keys = Scalar(emit("memref.load", [limit.matrix.memory, place.value], _i64()), "int64")
+        bounded = keys.maximum(0).minimum(self._problem.sizes[3]).cast("uint32")
+        tile = self._tiles.warp_keys
+        return ((bounded + (tile - 1)) / tile).minimum(steps)
 
     def _begin(self, turn: Scalar, count: Scalar) -> None:
         """Begin to copy a tile if there is one, as one group."""
@@ -184,3 +199,7 @@ class _Walk:
         slot = turn.cast("uint32") % self._tiles.stages
         place = self._block.warp * self._tiles.stages + slot
         return self._block.shared + place * nbytes + start
+
+
+def _i64() -> ir.Type:
+    return ir.IntegerType.get_signless(64)

@@ -5,7 +5,9 @@ Its definition is that of onnxruntime's docs/ContribOperators.md. Query i of a s
 behind the keys of the cache that are its past, whose number each sequence has for itself.
 
 Where the total number of positions is an input, the past is a buffer of its final length, which the
-caches that are returned have, too. If the total does not fit into it, the result is NaN.
+caches that are returned have, too. If the total does not fit into it, the result is NaN. Zeros are
+what such a cache holds behind the last position; where it is written over the past, it keeps what
+that held there.
 """
 
 from __future__ import annotations
@@ -69,7 +71,10 @@ def group_query_attention(node: Node) -> list[Tensor | None]:
     _refuse(node)
     given = _with_rotation(node, _sequences(node))
     key, value = (_cached(node, given, i, x) for i, x in enumerate((given.key, given.value)))
-    result = _where_it_fits(node, given, _attend(node, given, key, value))
+    if _is_state(node):
+        result = _attend(node, _seeing_what_fits(node, given), key, value)
+    else:
+        result = _where_it_fits(node, given, _attend(node, given, key, value))
     wanted = [i < len(node.proto.output) and bool(node.proto.output[i]) for i in (1, 2)]
     caches = [x if want else None for x, want in zip((key, value), wanted, strict=True)]
     return [result, *caches]
@@ -118,6 +123,24 @@ def _unpacked(node: Node, packed: Tensor, counts: tuple[int, ...]) -> list[Tenso
     return parts
 
 
+def _is_state(node: Node) -> bool:
+    """Tell whether the caches are inputs that the results are written over."""
+    return bool(_past_length(node)) and all(
+        node.states.holds(node.tensor(_PAST + which)) for which in (0, 1)
+    )
+
+
+def _seeing_what_fits(node: Node, given: _Sequences) -> _Sequences:
+    """No key is seen, and the result NaN, where the caches have no room for the new positions."""
+    length, room = given.query.shape[1], _past_length(node)
+
+    def body(first: Scalar) -> Scalar:
+        return (first <= room - length).select(first, constant(-length, "int64"))
+
+    before = node.b.map(body, node.b.tensor(given.before), dtype="int64")
+    return replace(given, before=before)
+
+
 def _past_length(node: Node) -> int:
     return node.tensor(_PAST).shape[2] if node.has(_PAST) else 0
 
@@ -127,7 +150,7 @@ def _total(node: Node, length: int) -> int:
     if not _past_length(node):
         return length
     known = _known_total(node)
-    total = _past_length(node) if known is None else known
+    total = _past_length(node) if known is None or _is_state(node) else known
     if total < length:
         raise node.invalid(f"a total of {total} positions, of which {length} are new")
     return total
@@ -153,7 +176,7 @@ def _where_it_fits(node: Node, given: _Sequences, result: Tensor) -> Tensor:
 def _before(node: Node, batch: int, length: int, total: int) -> Operand:
     """Return how many keys precede the first query of each sequence."""
     fixed = not _past_length(node) or _known_total(node) is not None
-    if fixed and (total == length or batch == 1):
+    if not _is_state(node) and fixed and (total == length or batch == 1):
         return np.full(batch, total - length, np.int64)
     last = node.operand(_LENGTHS)
     if isinstance(last, np.ndarray):
@@ -194,6 +217,9 @@ def _cached(node: Node, given: _Sequences, which: int, new: Tensor) -> Tensor:
     past = node.tensor(_PAST + which) if _past_length(node) else None
     if past is not None and past.shape != (batch, groups, past.shape[2], size):
         raise node.invalid(f"a past of {past.shape} does not fit {new.shape}")
+    if past is not None and _is_state(node):
+        fresh = node.b.transpose(new, [0, 2, 1, 3])
+        return node.states.appended(node.b, past, fresh, node.b.tensor(given.before), 2)
     if past is not None and not isinstance(given.before, np.ndarray):
         return _joined(node, past, new, node.b.tensor(given.before), count)
     fresh = node.b.transpose(new, [0, 2, 1, 3])

@@ -152,7 +152,8 @@ def scatter_nd(node: Node) -> Tensor:
 def tensor_scatter(node: Node) -> Tensor:
     """The cache with `update` written along the axis, from a position of each batch element on.
 
-    What mode `linear` would write behind the end of the cache is dropped.
+    What mode `linear` would write behind the end of the cache is dropped; all of it is where the
+    cache is an input that the result is written over.
     """
     cache, update, b = node.tensor(0), node.tensor(1), node.b
     axis, mode = node.axis(node.attribute("axis", -2), cache.rank), node.attribute("mode", "linear")
@@ -167,6 +168,8 @@ def tensor_scatter(node: Node) -> Tensor:
         raise node.invalid(f"write indices of shape {starts.shape} do not fit {cache.shape}")
     if 0 in update.shape:
         return cache
+    if mode == "linear" and node.states.holds(cache):
+        return node.states.appended(b, cache, update, b.tensor(starts), axis)
     spread = b.reshape(b.tensor(starts), [cache.shape[0], *[1] * (cache.rank - 1)])
 
     def body(old: Scalar, start: Scalar) -> Scalar:

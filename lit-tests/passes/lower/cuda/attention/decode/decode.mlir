@@ -9,6 +9,6 @@
 // CHECK: mapa
 // CHECK: gpu.return
 func.func @k(%a0: tensor<1x2x1x64xf16>, %a1: tensor<1x2x4096x64xf16>, %a2: tensor<1x2x4096x64xf16>) -> tensor<1x2x1x64xf16> {
-  %r = "xyntra.attention"(%a0, %a1, %a2) {causal = false, indexing_maps = [affine_map<(b, h, s, t, d, e) -> (b, h, s, d)>, affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>, affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>, affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>], masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.125 : f32, sizes = array<i64: 1, 2, 1, 4096, 64, 64>} : (tensor<1x2x1x64xf16>, tensor<1x2x4096x64xf16>, tensor<1x2x4096x64xf16>) -> tensor<1x2x1x64xf16>
+  %r = "xyntra.attention"(%a0, %a1, %a2) {causal = false, indexing_maps = [affine_map<(b, h, s, t, d, e) -> (b, h, s, d)>, affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>, affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>, affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>], masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.125 : f32, sizes = array<i64: 1, 2, 1, 4096, 64, 64>} : (tensor<1x2x1x64xf16>, tensor<1x2x4096x64xf16>, tensor<1x2x4096x64xf16>) -> tensor<1x2x1x64xf16>
   return %r : tensor<1x2x1x64xf16>
 }

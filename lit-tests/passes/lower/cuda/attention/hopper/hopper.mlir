@@ -9,6 +9,6 @@
 // CHECK: wgmma.mma_async
 // CHECK: gpu.return
 func.func @k(%a0: tensor<2x16x512x64xf16>, %a1: tensor<2x16x512x64xf16>, %a2: tensor<2x16x512x64xf16>) -> tensor<2x16x512x64xf16> {
-  %r = "xyntra.attention"(%a0, %a1, %a2) {causal = false, indexing_maps = [affine_map<(b, h, s, t, d, e) -> (b, h, s, d)>, affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>, affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>, affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>], masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.125 : f32, sizes = array<i64: 2, 16, 512, 512, 64, 64>} : (tensor<2x16x512x64xf16>, tensor<2x16x512x64xf16>, tensor<2x16x512x64xf16>) -> tensor<2x16x512x64xf16>
+  %r = "xyntra.attention"(%a0, %a1, %a2) {causal = false, indexing_maps = [affine_map<(b, h, s, t, d, e) -> (b, h, s, d)>, affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>, affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>, affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>], masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.125 : f32, sizes = array<i64: 2, 16, 512, 512, 64, 64>} : (tensor<2x16x512x64xf16>, tensor<2x16x512x64xf16>, tensor<2x16x512x64xf16>) -> tensor<2x16x512x64xf16>
   return %r : tensor<2x16x512x64xf16>
 }

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`xyntra.alias`: the attribute of a result that is written where an input lies.
+
+It names an input of the function, whose type is that of the result. Whoever calls gives up what the
+input held: every kernel that reads it comes before the one that writes the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xyntra.dialects.mlir import ir
+
+__all__ = [
+    "ALIAS",
+    "COPIED",
+    "Alias",
+    "aliases_of",
+    "input_names",
+    "output_names",
+    "set_result_text",
+]
+
+ALIAS = "xyntra.alias"
+COPIED = "xyntra.copied"
+"""Attribute of such a result that is computed elsewhere, and copied at the end: why."""
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A result of a function, and the argument in whose place it is written, by number."""
+
+    result: int
+    argument: int
+
+
+def aliases_of(function: ir.Operation) -> list[Alias]:
+    """The aliases that the results of `function` declare, in the order of the results.
+
+    Raises:
+        ValueError: a declaration names no input, one of another type, or one named before.
+    """
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    arguments = {name: number for number, name in input_names(function).items()}
+    found: list[Alias] = []
+    for result, given in enumerate(_dictionaries(function, "res_attrs", len(type_.results))):
+        name = given.get(ALIAS)
+        if name is None:
+            continue
+        if not isinstance(name, ir.StringAttr) or name.value not in arguments:
+            raise ValueError(f"result {result} is an alias of {name}, which is no input")
+        argument = arguments[name.value]
+        if type_.inputs[argument] != type_.results[result]:
+            kinds = f"{type_.results[result]}, the input '{name.value}' {type_.inputs[argument]}"
+            raise ValueError(f"result {result} is a {kinds}")
+        if argument in (each.argument for each in found):
+            raise ValueError(f"two results are aliases of the input '{name.value}'")
+        found.append(Alias(result, argument))
+    return found
+
+
+def input_names(function: ir.Operation) -> dict[int, str]:
+    """Names of the inputs by the number of their argument; parameters are left out."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    entries = _dictionaries(function, "arg_attrs", len(type_.inputs))
+    return {
+        number: _text(given, "xyntra.input", f"input{number}")
+        for number, given in enumerate(entries)
+        if "xyntra.parameter" not in given
+    }
+
+
+def output_names(function: ir.Operation) -> dict[int, str]:
+    """Names of the outputs by the number of their result; flags of requirements are left out."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    entries = _dictionaries(function, "res_attrs", len(type_.results))
+    return {
+        number: _text(given, "xyntra.output", f"output{number}")
+        for number, given in enumerate(entries)
+        if "xyntra.requires" not in given
+    }
+
+
+def set_result_text(function: ir.Operation, result: int, name: str, text: str) -> None:
+    """Give a result of `function` an attribute that holds a text."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    entries = _dictionaries(function, "res_attrs", len(type_.results))
+    with function.context:
+        entries[result][name] = ir.StringAttr.get(text)
+        function.attributes["res_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, entries)))
+
+
+def _text(given: dict[str, ir.Attribute], name: str, default: str) -> str:
+    found = given.get(name)
+    return str(found.value) if isinstance(found, ir.StringAttr) else default
+
+
+def _dictionaries(function: ir.Operation, name: str, count: int) -> list[dict[str, ir.Attribute]]:
+    if name not in function.attributes:
+        return [{} for _ in range(count)]
+    entries = map(ir.DictAttr, ir.ArrayAttr(function.attributes[name]))
+    return [{entry.name: entry.attr for entry in each} for each in entries]

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Knows the inputs that outputs are written over, and updates them where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.loops import for_each, insert, when
+from xyntra.frontends.onnx.control.requirements import Requirements
+from xyntra.passes.analysis.views import origin_of
+
+__all__ = ["NO_STATES", "States"]
+
+_FULL = {
+    "code": "state-full",
+    "message": "a cache has no room for what is to be appended",
+    "cause": "its length so far and the new positions are more than it was compiled for;"
+    " nothing was written",
+    "hint": "compile the model with more room: dims={...}, or inputs={...}",
+}
+
+
+@dataclass(eq=False)
+class States:
+    """The inputs of a model that outputs are written over.
+
+    Attributes:
+        names: of these inputs.
+        requirements: where calls are told to fail that overflow one; None where they cannot be
+            without waiting for the device: nothing is written there, either.
+        values: their arguments.
+    """
+
+    names: Collection[str] = ()
+    requirements: Requirements | None = None
+    values: set[ir.Value] = field(default_factory=set)
+
+    def note(self, name: str, tensor: Tensor) -> None:
+        """Note the argument of an input."""
+        if name in self.names:
+            self.values.add(tensor.value)
+
+    def holds(self, tensor: Tensor) -> bool:
+        """Tell whether `tensor` is such an input, in some shape."""
+        return bool(self.values) and origin_of(tensor.value) in self.values
+
+    def appended(
+        self, b: TensorBuilder, state: Tensor, new: Tensor, starts: Tensor, axis: int
+    ) -> Tensor:
+        """`state` with `new` written along `axis`, from a position of each batch element on.
+
+        Where it does not fit for one of them, nothing is written.
+
+        Args:
+            b: where to build.
+            state: the old values; dimension 0 is the batch.
+            new: of the shape of `state`, but along `axis`.
+            starts: an integer for each batch element.
+            axis: counted from 0.
+        """
+        room, length = state.shape[axis], new.shape[axis]
+
+        def fits(start: Scalar) -> Scalar:
+            return (start.cast("int64") >= 0) & (start.cast("int64") <= room - length)
+
+        flags = b.map(fits, starts, dtype="bool")
+        flag = b.reshape(flags if flags.shape == (1,) else b.reduce(flags, [0], "min"), [])
+        if self.requirements is not None:
+            self.requirements.add(flag, _FULL)
+        if not any(size > 1 for size in new.shape):
+            return _one_replaced(b, state, new, starts, axis)
+
+        def body(indices: list[Scalar], tensors: list[Tensor]) -> list[Tensor]:
+            def write() -> list[Tensor]:
+                where = list(indices)
+                where[axis] = where[axis] + b.extract(starts, indices[:1]).cast("index")
+                return [insert(b.extract(new, indices), tensors[0], where)]
+
+            return when(b.extract(flag, []), tensors, write)
+
+        return for_each(b, new.shape, [state], body, independent=range(new.rank))[0]
+
+
+def _one_replaced(
+    b: TensorBuilder, state: Tensor, new: Tensor, starts: Tensor, axis: int
+) -> Tensor:
+    """One element written: an operation on all of them, as a loop of one step would be none."""
+
+    def body(old: Scalar, start: Scalar, element: Scalar) -> Scalar:
+        return b.index(axis).cast("int64").equals(start.cast("int64")).select(element, old)
+
+    spread = [b.reshape(each, [1] * state.rank) for each in (starts, new)]
+    return b.map(body, state, *spread, dtype=state.dtype)
+
+
+NO_STATES = States()
