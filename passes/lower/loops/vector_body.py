@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -91,6 +91,35 @@ def side_by_side(
                 operands = [vector(value, number) for value in op.operands]
                 values[op.result] = _on_vectors(op, operands, lanes)
     return [[vector(v, number) for v in ending.operands] for number in range(len(mapped))]
+
+
+def emit_values(
+    body: ir.Block, wanted: Collection[ir.Value], known: Mapping[ir.Value, ir.Value], lanes: int
+) -> dict[ir.Value, ir.Value]:
+    """Emit on vectors what some values of `body` need, and return `known` with it.
+
+    Args:
+        body: satisfies `is_vectorizable`.
+        wanted: arguments, results, or what is defined outside of it.
+        known: vectors of values that need not be emitted, the arguments among them.
+        lanes: elements of every vector.
+    """
+    operations = [view.operation for view in body.operations][:-1]
+    needed = set(wanted)
+    for op in reversed(operations):
+        if op.result in needed and op.result not in known:
+            needed.update(op.operands)
+    found = dict(known)
+
+    def vector(value: ir.Value) -> ir.Value:
+        if value not in found:
+            found[value] = broadcast(value, lanes)
+        return found[value]
+
+    for op in operations:
+        if op.result in needed and op.result not in found:
+            found[op.result] = _on_vectors(op, [vector(each) for each in op.operands], lanes)
+    return found | {value: vector(value) for value in wanted}
 
 
 def broadcast(value: ir.Value, lanes: int) -> ir.Value:

@@ -85,7 +85,8 @@ _OPERATORS: dict[str, dict[str, str]] = {
         "microsoft.embedding": "EmbedLayerNormalization RotaryEmbedding",
         "microsoft.fused": "FusedGemm FusedConv TransposeMatMul BiasAdd",
         "quantized.quantize": "QuantizeLinear DequantizeLinear",
-        "quantized.fused": "MatMulIntegerToFloat DynamicQuantizeMatMul QGemm MatMulNBits",
+        "quantized.fused": "MatMulIntegerToFloat DynamicQuantizeMatMul QGemm",
+        "quantized.few_bits": "MatMulNBits",
         "quantized.pointwise": """
             QLinearAdd QLinearMul QLinearSigmoid QLinearLeakyRelu QLinearSoftmax
             QLinearAveragePool QLinearGlobalAveragePool QLinearConcat QLinearWhere

@@ -12,6 +12,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.inner_products import InnerProducts
+from xyntra.passes.lower.cpu.matmul.packed_products import PackedProducts
 from xyntra.passes.lower.cpu.matmul.preceding_nests import preceding_nests
 from xyntra.passes.lower.cpu.matmul.streamed_product import StreamedProducts
 from xyntra.passes.lower.cpu.matmul.tile_blocking import (
@@ -263,7 +264,9 @@ def _find(op: ir.Operation, taken: Taken) -> _Contraction | None:
 
 
 STAGE = EmitterSweep(
-    "register-tiles", _find, (StreamedProducts(), InnerProducts(), _RegisterTiles())
+    "register-tiles",
+    _find,
+    (PackedProducts(), StreamedProducts(), InnerProducts(), _RegisterTiles()),
 )
 
 

@@ -10,7 +10,7 @@ from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.scalar import Scalar
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of
-from xyntra.frontends.onnx.ops.quantized.fused import unpacked
+from xyntra.frontends.onnx.ops.quantized.few_bits import unpacked
 from xyntra.frontends.onnx.ops.tensors.gather import take
 from xyntra.frontends.onnx.ops.tensors.indices import checked_indices
 from xyntra.frontends.onnx.opsets import MICROSOFT

@@ -3,17 +3,11 @@
 
 from __future__ import annotations
 
-from math import prod
-
-import numpy as np
-
 from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node, handles
-from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of
 from xyntra.frontends.onnx.ops.elementwise.simple import dtype_of
-from xyntra.frontends.onnx.ops.nn.matmul import matrix_product
 from xyntra.frontends.onnx.ops.quantized.contraction import integer_product, row_parameter
 from xyntra.frontends.onnx.ops.quantized.quantize import quantize_dynamically, saturate
 from xyntra.frontends.onnx.opsets import MICROSOFT
@@ -83,69 +77,3 @@ def _matrix(node: Node, position: int, attribute: str) -> Tensor:
     if x.rank != 2:
         raise node.invalid(f"input {position} has shape {x.shape}, which is not a matrix")
     return node.b.transpose(x, [1, 0]) if node.attribute(attribute, 0) else x
-
-
-@handles("MatMulNBits", domain=MICROSOFT)
-def matmul_n_bits(node: Node) -> Tensor:
-    """A product with weights of 4 or 8 bits, dequantized by blocks along the sum."""
-    a = node.tensor(0)
-    wide = accumulator_of(a.dtype)
-    weight = _weight_of_blocks(node, wide)
-    product = matrix_product(node, a, node.b.transpose(weight, [1, 0]), wide)
-    bias = [node.operand(5)] if node.has(5) else []
-
-    def body(value: Scalar, *more: Scalar) -> Scalar:
-        for addend in more:
-            value = value + addend.cast(wide)
-        return value.cast(a.dtype)
-
-    return node.b.map(body, product, *bias, dtype=a.dtype)
-
-
-def _weight_of_blocks(node: Node, dtype: str) -> Tensor:
-    """The weight [N, K] that the node's packed integers, scales and zero points stand for."""
-    columns, steps = int(node.required("N")), int(node.required("K"))
-    bits, block = int(node.attribute("bits", 4)), int(node.required("block_size"))
-    if bits not in (4, 8):
-        raise node.unsupported(f"weights of {bits} bits")
-    if node.has(4):
-        raise node.unsupported("input 4 (g_idx)")
-    if block < 1 or block * bits % 8:
-        raise node.invalid(f"blocks of {block}")
-    blocks = -(-steps // block)
-    packed = node.tensor(1)
-    if packed.dtype != "uint8" or prod(packed.shape) != columns * blocks * block * bits // 8:
-        raise node.invalid(f"input 1 has shape {packed.shape} and dtype {packed.dtype}")
-    shape = [columns, blocks, block]
-    integers = node.b.reshape(unpacked(node, packed, columns, bits), shape)
-    scales = node.b.reshape(node.tensor(2), [columns, blocks, 1])
-    zeros: list[Operand] = [np.array(1 << (bits - 1), np.uint8)]
-    if node.has(3):
-        zero = node.tensor(3)
-        if zero.dtype != "uint8":
-            raise node.unsupported(f"zero points of dtype {zero.dtype}")
-        zero = unpacked(node, zero, columns, bits)
-        zero = node.b.slice(zero, [0, 0], [columns, blocks], [1, 1])
-        zeros = [node.b.reshape(zero, [columns, blocks, 1])]
-
-    def body(value: Scalar, scale: Scalar, zero: Scalar) -> Scalar:
-        centred = value.cast("int32") - zero.cast("int32")
-        return centred.cast(dtype) * scale.cast(dtype)
-
-    weight = node.b.map(body, integers, scales, *zeros, dtype=dtype)
-    weight = node.b.reshape(weight, [columns, blocks * block])
-    return node.b.slice(weight, [0, 0], [columns, steps], [1, 1])
-
-
-def unpacked(node: Node, packed: Tensor, rows: int, bits: int) -> Tensor:
-    """Bytes as [rows, …], one for each integer; of two in a byte the low one comes first."""
-    count = prod(packed.shape) // rows
-    if bits == 8:
-        return node.b.reshape(packed, [rows, count])
-    halves = node.b.map(
-        lambda byte, shift: (byte >> shift) & 15,
-        node.b.reshape(packed, [rows, count, 1]),
-        np.array([0, 4], np.uint8),
-        dtype="uint8",
-    )
-    return node.b.reshape(halves, [rows, 2 * count])

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Products with packed weights, against weights dequantized in float64 and onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes  # noqa: F401  # numpy then knows bfloat16
+import numpy as np
+import pytest
+from few_bits import DOMAIN, FewBits
+from harness import reference, run_compiled
+from refusals import check_invalid, check_unsupported
+
+import xyntra
+from xyntra.observe.precision_costs import memory_of
+
+TOLERANCE = {"float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}
+
+CASES = [
+    FewBits(1, 64, 9, block=16),
+    FewBits(1, 2048, 130),
+    FewBits(3, 1000, 67, block=128, zeros="packed", bias=True),
+    FewBits(5, 700, 65, block=256, zeros="packed", scale="float16", activation="float16"),
+    FewBits(40, 320, 70, block=64, zeros="packed"),
+    FewBits(2, 512, 70, zeros="floats"),
+    FewBits(1, 1024, 50, bits=8, zeros="packed", bias=True),
+    FewBits(7, 333, 120, bits=8, block=16, scale="float16"),
+    FewBits(33, 256, 90, bits=8, block=128),
+    FewBits(2, 512, 80, activation="bfloat16", scale="bfloat16"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_few_bits(case: FewBits) -> None:
+    inputs, constants = case.arrays()
+    model = case.model(inputs, constants)
+    (found,) = run_compiled(model, inputs)
+    wanted, size = case.result(inputs, constants), case.size(inputs, constants)
+    error = np.abs(found.astype(np.float64) - wanted)
+    scale = np.abs(wanted) if case.activation != "float32" else 0
+    assert (error <= 1e-6 * size + TOLERANCE[case.activation] * scale).all()
+    if case.activation == case.scale != "bfloat16" and case.zeros != "floats":
+        (other,) = reference(model, inputs)
+        assert (np.abs(found.astype(np.float64) - other) <= 2e-3 * size).all()
+
+
+@pytest.mark.parametrize("rows", [1, 20])
+def test_nan_and_infinity_stay_in_their_rows(rows: int) -> None:
+    case = FewBits(rows, 512, 66)
+    inputs, constants = case.arrays()
+    constants["b"] |= 17  # an infinity times a weight of 0 would not be one
+    inputs["a"][0, 3] = np.inf
+    (found,) = run_compiled(case.model(inputs, constants), inputs)
+    weights = case.weight(constants)[:, 3]
+    np.testing.assert_array_equal(found[0], np.where(weights > 0, np.inf, -np.inf))
+    assert np.isfinite(found[1:]).all()
+    inputs["a"][0, 500] = np.nan
+    (found,) = run_compiled(case.model(inputs, constants), inputs)
+    assert np.isnan(found[0]).all()
+    assert np.isfinite(found[1:]).all()
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_weights_stay_packed(bits: int, tmp_path: Any) -> None:
+    case = FewBits(1, 1024, 512, bits=bits, scale="float16")
+    inputs, constants = case.arrays()
+    shapes = {"a": (1, 1024)}
+    executable = xyntra.compile(case.model(inputs, constants), inputs=shapes)
+    packed = 1024 * 512 * bits // 8
+    scales = 2 * 1024 * 512 // 32
+    executable.save(tmp_path / "m.xyn")
+    assert (tmp_path / "m.xyn").stat().st_size < 1.1 * (packed + scales) + 65536
+    held = memory_of(executable.plan)
+    assert packed + scales <= held < 1.05 * (packed + scales)
+    loaded = xyntra.load(tmp_path / "m.xyn")
+    np.testing.assert_array_equal(loaded(inputs["a"]), executable(inputs["a"]))
+
+
+def _options(**changes: Any) -> dict[str, Any]:
+    return {"K": 64, "N": 6, "bits": 4, "block_size": 32, "domain": DOMAIN} | changes
+
+
+def _arrays(**changes: np.ndarray) -> dict[str, np.ndarray]:
+    arrays, constants = FewBits(2, 64, 6).arrays()
+    return {**arrays, **constants, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "match"),
+    [
+        ({}, {"block_size": 24}, "blocks of 24"),
+        ({}, {"block_size": 0}, "block_size is 0"),
+        ({}, {"K": -64}, "K is -64"),
+        ({}, {"N": 1 << 40}, "N is 1099511627776"),
+        ({}, {"K": 2048}, "input 1 has shape"),
+        ({"a": np.ones((2, 63), np.float32)}, {}, "input 0 has shape"),
+        ({"b": np.ones((6, 2, 15), np.uint8)}, {}, "input 1 has shape"),
+        ({"b": np.ones((6, 2, 16), np.int8)}, {}, "dtype int8"),
+        ({"scales": np.ones(11, np.float32)}, {}, "input 2"),
+        ({"scales": np.ones(12, np.int32)}, {}, "input 2"),
+        ({"zeros": np.ones(5, np.uint8)}, {}, "input 3"),
+        ({"zeros": np.ones(11, np.float32)}, {}, "input 3"),
+    ],
+)
+def test_damaged_weights(
+    changes: dict[str, np.ndarray], options: dict[str, Any], match: str
+) -> None:
+    check_invalid("MatMulNBits", _arrays(**changes), match, **_options(**options))
+
+
+def test_permuted_steps_are_unsupported() -> None:
+    inputs = _arrays(g_idx=np.zeros(64, np.int32))
+    names = ["a", "b", "scales", "", "g_idx"]
+    check_unsupported("MatMulNBits", inputs, "g_idx", names=names, **_options())
