@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from xyntra.dialects.mlir import ir
@@ -16,8 +17,17 @@ __all__ = ["index_values"]
 
 _MOST = 1 << 26  # elements of one tensor
 _MOST_OPERATIONS = 64
-_DTYPES = {"i1": "bool", "i8": "int8", "i32": "int32", "i64": "int64", "index": "int64"}
-_DTYPES |= {"f16": "float16", "f32": "float32", "f64": "float64"}
+_DTYPES: Mapping[str, np.dtype[Any]] = {
+    "i1": np.dtype("bool"),
+    "i8": np.dtype("int8"),
+    "i32": np.dtype("int32"),
+    "i64": np.dtype("int64"),
+    "index": np.dtype("int64"),
+    "f16": np.dtype("float16"),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f32": np.dtype("float32"),
+    "f64": np.dtype("float64"),
+}
 _COMPARED_INTEGERS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 """By the signed predicates of arith.cmpi."""
 _COMPARED_FLOATS = {1: np.equal, 2: np.greater, 3: np.greater_equal, 4: np.less, 5: np.less_equal}
@@ -149,7 +159,9 @@ def _computed(op: ir.Operation, given: list[Array], shape: tuple[int, ...]) -> A
 def _constant(attribute: ir.Attribute, shape: tuple[int, ...]) -> Array:
     if isinstance(attribute, ir.DenseElementsAttr):
         if not attribute.is_splat:
-            _dtype(ir.RankedTensorType(attribute.type).element_type)  # numpy has no bf16
+            dtype = _dtype(ir.RankedTensorType(attribute.type).element_type)
+            if dtype == ml_dtypes.bfloat16:  # the bindings have no elements of it for numpy
+                raise _UnknownError
             return np.array(attribute).reshape(shape)
         attribute = attribute.get_splat_value()
     if isinstance(attribute, ir.BoolAttr):
@@ -159,10 +171,10 @@ def _constant(attribute: ir.Attribute, shape: tuple[int, ...]) -> Array:
     else:
         raise _UnknownError
     dtype = _dtype(attribute.type)
-    return np.broadcast_to(np.array(abs(number) if dtype == "bool" else number, dtype), shape)
+    return np.broadcast_to(np.array(abs(number) if dtype == np.bool_ else number, dtype), shape)
 
 
-def _dtype(type_: ir.Type) -> str:
+def _dtype(type_: ir.Type) -> np.dtype[Any]:
     found = _DTYPES.get(str(type_))
     if found is None:
         raise _UnknownError

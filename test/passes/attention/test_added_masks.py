@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 import pytest
 from attention_cases import context, evaluate_module, module_of
 from spellings import HEADS, SCALE, S, T, products, scaled, softmax_of, values
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.scalar import constant as scalar
 from xyntra.passes.manager import run_pipeline
 
 Bias = Callable[[TensorBuilder], Tensor]
@@ -34,6 +36,24 @@ def computed(b: TensorBuilder) -> Tensor:
     hidden = b.map(lambda v: v.equals(0), triangle, dtype="bool")
     low, zero = (b.tensor(np.array(each, np.float32)) for each in (-np.inf, 0))
     return b.map(lambda v, x, y: v.select(x, y), hidden, low, zero, dtype="float32")
+
+
+def narrow(dtype: str) -> Bias:
+    """As PyTorch exports it for 16 bits: numbers without infinity, of the type of the scores."""
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    lowest = float(ml_dtypes.finfo(kind).min)
+
+    def made(b: TensorBuilder) -> Tensor:
+        ones = b.tensor(np.ones((S, T), np.float32))
+
+        def weight(_):  # type: ignore[no-untyped-def]
+            row, column = (b.index(d).cast("int64") for d in (0, 1))
+            return (column - row > 1).select(scalar(lowest, dtype), 0.0)
+
+        bias = b.map(weight, ones, dtype=dtype)
+        return b.map(lambda x: x.cast("float32"), bias, dtype="float32")
+
+    return made
 
 
 def attention(bias: Bias) -> Callable[[TensorBuilder, Tensor, Tensor, Tensor], Tensor]:
@@ -62,7 +82,14 @@ def recognized(bias: Bias) -> str:
 
 
 @pytest.mark.parametrize(
-    "bias", [constant(TRIANGLE, float("-inf")), constant(TRIANGLE, LOW), computed]
+    "bias",
+    [
+        constant(TRIANGLE, float("-inf")),
+        constant(TRIANGLE, LOW),
+        computed,
+        narrow("float16"),
+        narrow("bfloat16"),
+    ],
 )
 def test_triangles_that_hide_keys_are_causal(bias: Bias) -> None:
     assert "causal_offset = 1 : i64" in recognized(bias)

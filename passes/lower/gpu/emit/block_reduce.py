@@ -16,6 +16,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     as_index,
     barrier,
     i32,
+    is_below,
     thread_number,
     when,
 )
@@ -115,14 +116,39 @@ def column_reduce(
     """
     if threads == 1:
         return value
-    words = shared.allocate(threads * beside, value.type)
-    number = thread_number()
-    ir.Operation.create("memref.store", operands=[value, words, as_index(number)])
+    device, number = shared.device, thread_number()
+    alone = device.warps_alone  # elsewhere each butterfly would take two barriers
+    together = min(max(device.subgroup // beside, 1), threads) if alone else 1
+    value = _neighbours_reduce(value, combiner, beside, together, device.subgroup)
+    parts = threads // together
+    if parts == 1:
+        return value
+    words = shared.allocate(parts * beside, value.type)
+    if together == 1:
+        ir.Operation.create("memref.store", operands=[value, words, as_index(number)])
+    else:
+        run = together * beside
+        is_first = is_below(arith.andi(number, i32(run - 1)), beside)
+        with when(is_first):
+            part = arith.shrui(number, i32(run.bit_length() - 1))
+            place = arith.addi(arith.muli(part, i32(beside)), arith.andi(number, i32(beside - 1)))
+            ir.Operation.create("memref.store", operands=[value, words, as_index(place)])
     barrier()
     column = as_index(arith.andi(number, i32(beside - 1)))
-    places = [arith.addi(column, index(each * beside)) for each in range(threads)]
+    places = [arith.addi(column, index(each * beside)) for each in range(parts)]
     values = [emit("memref.load", [words, place], value.type) for place in places]
     return reduce(combiner.combine, values)
+
+
+def _neighbours_reduce(
+    value: ir.Value, combiner: Combiner, beside: int, together: int, lanes: int
+) -> ir.Value:
+    """Return the combination over `together` threads of a warp, each `beside` from the next."""
+    distance = beside
+    while distance < together * beside:
+        value = combiner.combine(value, butterfly(value, distance, lanes))
+        distance *= 2
+    return value
 
 
 def butterfly(value: ir.Value, distance: int, lanes: int) -> ir.Value:

@@ -46,6 +46,11 @@ _STAGED_SHARES = ((256, 1, 256, 0), (256, 4, 128, 0), (256, 8, 256, 0), (512, 8,
 # more.
 _MANY_BLOCKS = 2
 _COLUMN_REGISTERS = 32  # of a thread, for its part of a column
+# Of few columns, those that blocks are made of: a sector of memory of the narrowest elements holds
+# sixteen of them, and half a sector comes at once.
+_NARROW = 8
+_NARROW_BYTES = 16
+_NARROW_THREADS = 128  # that share one of these
 _MANY_THREADS = 1 << 16  # enough for all multiprocessors
 _FEW_STEPS = 4
 _SINGLES = 4  # single elements of a row that a thread loads at least
@@ -245,15 +250,26 @@ def is_across(nests: Sequence[LinearNest], count: int) -> bool:
 
 def _columns(plan: RowPlan, live: int) -> RowPlan | None:
     """Return `plan` with rows side by side; None where they fit neither registers nor a block."""
-    threads, lanes = 1, plan.device.subgroup
-    while threads < lanes and not _suits_columns(replace(plan, threads=threads), live):
-        threads *= 2
-    beside = max(lanes, _THREADS_AHEAD // threads)
-    if threads * beside > plan.device.block_threads:
+    lanes = plan.device.subgroup
+    found = _shared_columns(plan, live, lanes, lanes)
+    if -(-found.rows // found.beside) < plan.device.multiprocessors:
+        # There are few columns: narrower blocks, of which more work at once, share each with more.
+        beside = max(_NARROW, _NARROW_BYTES // plan.item)
+        while beside < lanes and found.rows // beside >= plan.device.multiprocessors:
+            beside *= 2
+        found = _shared_columns(plan, live, beside, _NARROW_THREADS)
+    if found.threads * found.beside > plan.device.block_threads:
         return None
-    found = replace(plan, threads=threads, beside=beside)
     fits = found.steps * live <= _COLUMN_REGISTERS * _REGISTER
-    return found if fits and -(-found.rows // beside) <= plan.device.grid else None
+    return found if fits and -(-found.rows // found.beside) <= plan.device.grid else None
+
+
+def _shared_columns(plan: RowPlan, live: int, beside: int, most: int) -> RowPlan:
+    """Return `plan` with at least `beside` rows in a block, and up to `most` threads for each."""
+    threads = 1
+    while threads < most and not _suits_columns(replace(plan, threads=threads), live):
+        threads *= 2
+    return replace(plan, threads=threads, beside=max(beside, _THREADS_AHEAD // threads))
 
 
 def _suits_columns(plan: RowPlan, live: int) -> bool:

@@ -127,9 +127,11 @@ def test_long_reductions_in_parts(
 @pytest.mark.parametrize(
     ("shape", "axis", "dtype", "launch"),
     [
-        ((2, 21, 40), 1, "float32", (3, 1)),
-        ((3, 200, 33), 1, "float16", (4, 1)),
-        ((100, 65), 0, "bfloat16", (3, 1)),
+        ((2, 21, 40), 1, "float32", (5, 1)),
+        ((3, 200, 33), 1, "float16", (13, 1)),
+        ((100, 65), 0, "bfloat16", (9, 1)),
+        ((2, 900, 12), 1, "float16", (3, 1)),  # 128 threads for each
+        ((3, 15, 1500), 1, "float32", (141, 1)),  # enough blocks of 32
     ],
 )
 def test_rows_across_memory_lie_side_by_side(
