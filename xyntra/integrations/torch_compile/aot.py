@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -23,6 +23,10 @@ from xyntra.integrations.torch_compile.settings import Settings, read_settings
 __all__ = ["backend"]
 
 _Function = Callable[..., Any]
+
+# Otherwise nn.LSTM, nn.GRU and nn.RNN are left out of every graph, before a backend is asked. The
+# setting is Dynamo's own, for all backends of the process.
+torch._dynamo.config.allow_rnn = True
 
 
 def backend(
@@ -74,7 +78,7 @@ def _compiled(module: torch.fx.GraphModule, inputs: Sequence[Any], settings: Set
     # Kernels of PyTorch's attention have no decomposed gradient. No buffer is donated, because
     # compiled code writes to new ones only, and retain_graph=True is refused where one is. The
     # setting donated_buffer would have to be off at run time, too, for everybody.
-    with sdpa_kernel(SDPBackend.MATH), _undonated():
+    with sdpa_kernel(SDPBackend.MATH), _without_mkldnn(), _undonated():
         compiled: _Function = compile_both(module, inputs)
         return compiled
 
@@ -87,6 +91,17 @@ def _static_inputs() -> list[int]:
         return []
     written = set(found.mutated_inp_runtime_indices)
     return [place for place in found.static_input_indices if place not in written]
+
+
+@contextmanager
+def _without_mkldnn() -> Iterator[None]:
+    """Let recurrent layers be decomposed, in place of a call of oneDNN's."""
+    was = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(was)
 
 
 def _undonated() -> AbstractContextManager[Any]:
