@@ -14,11 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -28,10 +24,23 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from verify.torch_compile.children import TAIL, Answers, Child
+
 __all__ = ["main"]
 
 Row = dict[str, Any]
-_TAIL = 2500
+_FIRST = (
+    ("cnn-channels-last", None),
+    ("gpt2-12-layers", None),
+    ("vit-base", None),
+    ("resnet-50", None),
+    ("scalars-of-the-host", None),
+    ("changed-parameters", None),
+    ("gpt2", "bfloat16"),
+    ("gpt2-12-layers", "bfloat16"),
+    ("lstm-layers", None),
+)
+"""What says most, where there is not time for all."""
 _ALONE = ("under-memory-pressure",)
 """What would be in the way of other processes."""
 
@@ -41,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     options.jobs = options.jobs or (4 if options.device.startswith("cuda") else 1)
     if options.case:
-        Path(options.json).write_text(json.dumps(_case(options)), encoding="utf-8")
+        _case(options, Answers(Path(options.json)))
         return 0
     rows = _Sweep(options).run()
     right = sum(row["status"] == "right" for row in rows)
@@ -50,32 +59,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Sweep:
-    """All models, several at once; then their times, one after the other."""
+    """All models, some at once; when each is compared and compiled, their times one by one."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.end = time.monotonic() + options.budget
+        now = time.monotonic()
+        self.end = now + options.budget
+        self.last_start = now + (0.7 if options.times else 1.0) * options.budget
         names = _cases(options)
         self.rows: list[Row] = [{"name": n, "autocast": a, "status": "waits"} for n, a in names]
         self.lock = threading.Lock()
+        self.places = threading.Semaphore(options.jobs)
 
     def run(self) -> list[Row]:
         alone = [row for row in self.rows if row["name"] in _ALONE]
         others = [row for row in self.rows if row not in alone]
-        with ThreadPoolExecutor(self.options.jobs) as threads:
-            list(threads.map(self._check, others))
-        if self.options.times:
-            for row in others:
-                if "inference" in row:
-                    row |= self._child(row, "--measure")
-                    self._say(row)
+        with ThreadPoolExecutor(len(self.rows) or 1) as threads:
+            children = list(threads.map(self._started, others))
+        for row, child in zip(others, children, strict=True):
+            if child is not None:
+                row |= child.measured(min(self.options.seconds, self.end - time.monotonic()))
+                self._say(row)
         for row in alone:
-            self._check(row)
+            child = self._started(row)
+            if child is not None:
+                child.end()
         return self.rows
 
-    def _check(self, row: Row) -> None:
-        row |= self._child(row, "--check")
+    def _started(self, row: Row) -> Child | None:
+        """Compare a model; return its process where that waits to be timed."""
+        with self.places:
+            left = min(self.options.seconds, self.last_start - time.monotonic())
+            if left < 1:
+                row["status"] = "not reached"
+                return None
+            child = Child(_command(row["name"], row["autocast"], self.options))
+            row |= child.compared(left)
         self._say(row)
+        if "inference" in row and self.options.times:
+            return child
+        child.end()
+        return None
 
     def _say(self, row: Row) -> None:
         with self.lock:
@@ -84,16 +108,10 @@ class _Sweep:
                 text = json.dumps(self.rows, indent=1)
                 Path(self.options.json).write_text(text, encoding="utf-8")
 
-    def _child(self, row: Row, what: str) -> Row:
-        left = min(self.options.seconds, self.end - time.monotonic())
-        if left < 1:
-            return {} if what == "--measure" else {"status": "not reached"}
-        return _child(row["name"], row["autocast"], what, self.options, left)
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m verify.torch_compile", description=__doc__)
-    parser.add_argument("--only", default="", help="part of a name")
+    parser.add_argument("--only", action="append", help="part of a name")
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--times", action="store_true", help="beside eager and Inductor")
@@ -104,8 +122,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", help="a file that is written as it goes")
     parser.add_argument("--jobs", type=int, help="processes at once (default 1, on a GPU 4)")
     parser.add_argument("--case", help=argparse.SUPPRESS)
-    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
@@ -120,65 +136,39 @@ def _cases(options: argparse.Namespace) -> list[tuple[str, str | None]]:
     if on_gpu and not options.autocast:
         found += [(name, None) for name in USES]
         found += [(name, "bfloat16") for name in ("mlp", "cnn", "gpt2", *LARGE)]
-    return [(name, autocast) for name, autocast in found if options.only in name]
+    parts = options.only or [""]
+    chosen = [(name, autocast) for name, autocast in found if any(each in name for each in parts)]
+    return sorted(chosen, key=lambda case: _FIRST.index(case) if case in _FIRST else len(_FIRST))
 
 
-def _child(
-    name: str, autocast: str | None, what: str, options: argparse.Namespace, seconds: float
-) -> Row:
-    """Compare or measure one model in a process of its own."""
-    command = [sys.executable, "-m", "verify.torch_compile", "--case", name, what]
+def _command(name: str, autocast: str | None, options: argparse.Namespace) -> list[str]:
+    command = [sys.executable, "-m", "verify.torch_compile", "--case", name]
     command += ["--device", options.device, "--steps", str(options.steps)]
-    command += ["--times"] * options.times + (["--autocast", autocast] if autocast else [])
-    with tempfile.TemporaryDirectory() as folder:
-        answer, log = Path(folder, "row.json"), Path(folder, "log")
-        with log.open("wb") as file:
-            process = subprocess.Popen(
-                [*command, "--json", str(answer)], stdout=file, stderr=file, start_new_session=True
-            )
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return {"status": "hang", "error": f"after {seconds:.0f} s: {_tail(log)}"}
-        finally:
-            _end(process)
-        if answer.exists():
-            row: Row = json.loads(answer.read_text(encoding="utf-8"))
-            return row
-        return {"status": "crash", "error": f"status {process.returncode}: {_tail(log)}"}
+    return command + ["--times"] * options.times + (["--autocast", autocast] if autocast else [])
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    process.wait()
-
-
-def _tail(log: Path) -> str:
-    return log.read_text(encoding="utf-8", errors="replace")[-_TAIL:]
-
-
-def _case(options: argparse.Namespace) -> Row:
-    """Compare one model in this process."""
+def _case(options: argparse.Namespace, answers: Answers) -> None:
+    """Compare one model in this process, and time it when that is asked for."""
     import torch
 
-    from verify.torch_compile.comparison import check, measure
+    from verify.torch_compile.comparison import check
     from verify.torch_compile.uses import USES
 
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     autocast = getattr(torch, options.autocast) if options.autocast else None
+    row: Row = {"status": "right"}
     try:
         if options.case in USES:
             USES[options.case]()
-            return {"status": "right"}
-        if options.measure:
-            return measure(options.case, options.device, autocast)
-        beside = options.times
-        return check(options.case, options.device, options.steps, autocast, beside=beside)
+        else:
+            row, timing = check(options.case, options.device, options.steps, autocast)
+            row |= timing.prepare() if options.times else {}
     except Exception:  # of any kind: it is reported, and the other models go on
-        return {"status": "failed", "error": traceback.format_exc()[-_TAIL:]}
+        row = {"status": "failed", "error": traceback.format_exc()[-TAIL:]}
+    answers.compared(row)
+    if options.times and "inference" in row:
+        answers.wait()
+        answers.measured(timing.measure())
 
 
 def _line(row: Row) -> str:

@@ -16,7 +16,7 @@ from torch import nn
 from verify.torch_compile.models import CASES, LARGE, Batch
 from xyntra.integrations.torch_compile import backend
 
-__all__ = ["Row", "check", "measure"]
+__all__ = ["Row", "Timing", "check"]
 
 Row = dict[str, Any]
 _FAR = 20
@@ -26,15 +26,16 @@ _APART = {None: 1e-3, torch.bfloat16: 5e-2, torch.float16: 5e-2}
 _WARM, _TIMED = 5, 20
 
 
-def check(name: str, device: str, steps: int, autocast: torch.dtype | None, *, beside: bool) -> Row:
-    """Compare one model and return what was found; "status" says whether it is right.
+def check(name: str, device: str, steps: int, autocast: torch.dtype | None) -> tuple[Row, Timing]:
+    """Compare one model; return what was found, and what times its steps.
+
+    "status" says whether it is right.
 
     Args:
         name: of the model.
         device: where it runs.
         steps: of training.
         autocast: the dtype of autocast; None for none.
-        beside: whether Inductor compiles it as well, for the time that takes.
     """
     run = _run(name, device, autocast)
     with warnings.catch_warnings(record=True) as caught:
@@ -44,12 +45,7 @@ def check(name: str, device: str, steps: int, autocast: torch.dtype | None, *, b
     row["fallbacks"] = sorted(text.removeprefix("xyntra: PyTorch runs ") for text in named)
     counters = torch._dynamo.utils.counters
     row["graphs"], row["breaks"] = counters["stats"]["unique_graphs"], len(counters["graph_break"])
-    return row | (run.compiled_by_inductor() if beside else {})
-
-
-def measure(name: str, device: str, autocast: torch.dtype | None) -> Row:
-    """Return the milliseconds that a step of training takes beside eager PyTorch and Inductor."""
-    return _run(name, device, autocast).timed()
+    return row, Timing(run)
 
 
 def _run(name: str, device: str, autocast: torch.dtype | None) -> _Run:
@@ -78,7 +74,7 @@ class _Run:
             each.eval()
         with torch.no_grad():
             ours = [self._cast(lambda: self.call(self.batch[0]))]
-            first = self._seconds(start)
+            first = self.seconds(start)
             theirs = [self._cast(lambda: self.model(self.batch[0]))]
             inference = _worst(ours, theirs, [self.exact(_in_double(self.batch)[0])])
         for each in sides:
@@ -86,7 +82,7 @@ class _Run:
         has_dropout = any(isinstance(m, nn.Dropout) and m.p for m in self.model.modules())
         begun = time.perf_counter()
         found = self._gradients(self.call, self.ours)
-        ready = self._seconds(begun)
+        ready = self.seconds(begun)
         eager = self._gradients(self.model, self.model)
         exact = self.exact, _in_double(self.batch)
         reference = eager if has_dropout else _gradients(exact[0], *exact)
@@ -129,47 +125,11 @@ class _Run:
                     worst = {"error": error, "turn": turn, "name": name, "shape": list(a.shape)}
         return worst
 
-    def compiled_by_inductor(self) -> Row:
-        """Return the seconds of Inductor's first step."""
-        model = copy.deepcopy(self.model)
-        start = time.perf_counter()
-        try:
-            self._step(torch.compile(model), model)
-        except Exception as error:  # of any kind: its compiler may be missing
-            return {"inductor_failed": f"{type(error).__name__}: {error}"[:300]}
-        return {"inductor_first_step_s": self._seconds(start)}
-
-    def timed(self) -> Row:
-        """Return the milliseconds of a step, in turns."""
-        other = copy.deepcopy(self.model)
-        sides: dict[str, tuple[Any, nn.Module]] = {
-            "xyntra": (self.call, self.ours),
-            "eager": (self.model, self.model),
-            "inductor": (torch.compile(other), other),
-        }
-        row: Row = {}
-        for name, side in list(sides.items()):
-            try:
-                self._step(*side)
-            except Exception as error:
-                row[f"{name}_failed"] = f"{type(error).__name__}: {error}"[:300]
-                del sides[name]
-        taken: dict[str, list[float]] = {name: [] for name in sides}
-        for turn in range(_WARM + _TIMED):
-            for name, side in sides.items():
-                start = time.perf_counter()
-                self._step(*side)
-                if turn == _WARM:
-                    row[f"{name}_host_ms"] = 1e3 * (time.perf_counter() - start)
-                if turn >= _WARM:
-                    taken[name].append(self._seconds(start))
-        return row | {f"{name}_ms": 1e3 * median(each) for name, each in taken.items()}
-
-    def _step(self, call: Any, owner: nn.Module) -> None:
+    def step(self, call: Any, owner: nn.Module) -> None:
         owner.zero_grad()
         self._cast(lambda: _loss_of(call, self.batch)).backward()
 
-    def _seconds(self, start: float) -> float:
+    def seconds(self, start: float) -> float:
         if self.batch[0].is_cuda:
             torch.cuda.synchronize()
         return time.perf_counter() - start
@@ -195,6 +155,56 @@ class _Run:
             optimizer.step()
             losses.append(loss.detach())
         return [each.item() for each in losses]
+
+
+class Timing:
+    """The times of a step by Xyntra, by eager PyTorch and by Inductor, in turns.
+
+    Args:
+        run: a model that has been compared.
+    """
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+        self._sides: dict[str, tuple[Any, nn.Module]] = {}
+
+    def prepare(self) -> Row:
+        """Let every side take a step; return the seconds of Inductor's, and what failed."""
+        run = self._run
+        del run.exact
+        other = copy.deepcopy(run.model)
+        row: Row = {}
+        self._sides = {
+            "xyntra": (run.call, run.ours),
+            "eager": (run.model, run.model),
+            "inductor": (torch.compile(other), other),
+        }
+        for name, side in list(self._sides.items()):
+            start = time.perf_counter()
+            try:
+                run.step(*side)
+            except Exception as error:  # of any kind: a compiler may be missing
+                row[f"{name}_failed"] = f"{type(error).__name__}: {error}"[:300]
+                del self._sides[name]
+                continue
+            row[f"{name}_first_timed_step_s"] = run.seconds(start)
+        if run.batch[0].is_cuda:
+            torch.cuda.empty_cache()
+        return row
+
+    def measure(self) -> Row:
+        """Return the milliseconds of a step, and of what the host does for it."""
+        run, row = self._run, {}
+        taken: dict[str, list[float]] = {name: [] for name in self._sides}
+        for turn in range(_WARM + _TIMED):
+            for name, side in self._sides.items():
+                start = time.perf_counter()
+                run.step(*side)
+                if turn == _WARM:
+                    row[f"{name}_host_ms"] = 1e3 * (time.perf_counter() - start)
+                if turn >= _WARM:
+                    taken[name].append(run.seconds(start))
+        return row | {f"{name}_ms": 1e3 * median(each) for name, each in taken.items()}
 
 
 def _loss_of(call: Any, batch: Batch) -> torch.Tensor:
