@@ -229,3 +229,70 @@ def test_aliases_that_cannot_be_are_refused(code: str, aliases: Any) -> None:
     with pytest.raises(XyntraError) as failure:
         xyntra.compile(cache_model(), target="cpu", aliases=aliases, config=CONFIG)
     assert failure.value.code == code
+
+
+def attention_model(queries: int, heads: int, groups: int, room: int) -> onnx.ModelProto:
+    """GroupQueryAttention with caches of one size before and after."""
+    info = h.make_tensor_value_info
+    cache = [BATCH, groups, room, 16]
+    inputs = [info("q", T.FLOAT, [BATCH, queries, heads * 16])]
+    inputs += [info(name, T.FLOAT, [BATCH, queries, groups * 16]) for name in "kv"]
+    inputs += [info("past_k", T.FLOAT, cache), info("past_v", T.FLOAT, cache)]
+    inputs += [info("last", T.INT32, [BATCH]), info("total", T.INT32, [1])]
+    outputs = [info("y", T.FLOAT, [BATCH, queries, heads * 16])]
+    outputs += [info("now_k", T.FLOAT, cache), info("now_v", T.FLOAT, cache)]
+    node = h.make_node(
+        "GroupQueryAttention",
+        [each.name for each in inputs],
+        [each.name for each in outputs],
+        domain="com.microsoft",
+        num_heads=heads,
+        kv_num_heads=groups,
+    )
+    graph = h.make_graph([node], "attention", inputs, outputs)
+    opsets = [h.make_opsetid("", 20), h.make_opsetid("com.microsoft", 1)]
+    return h.make_model(graph, opset_imports=opsets, ir_version=9)
+
+
+@pytest.mark.parametrize(
+    ("queries", "heads", "groups"), [(1, 4, 1), (1, 3, 3), (3, 4, 2), (1, 8, 1)]
+)
+def test_attention_reads_what_the_caches_hold_alone(queries: int, heads: int, groups: int) -> None:
+    room = 600
+    model = attention_model(queries, heads, groups, room)
+    exe = compiled(model, now_k="past_k", now_v="past_v")
+    draw = np.random.default_rng(queries)
+    for length in (queries, 65, 513, room):
+        lengths = np.array([length, max(length - 7, queries)])
+        q, k, v = (
+            draw.standard_normal((BATCH, queries, n * 16), np.float32)
+            for n in (heads, groups, groups)
+        )
+        keys, values = draw.standard_normal((2, BATCH, groups, room, 16), np.float32)
+        for row, filled in enumerate(lengths):  # what is behind is not even looked at
+            keys[row, :, filled + 64 :] = values[row, :, filled + 64 :] = np.nan
+        new = [each.reshape(BATCH, queries, groups, 16).transpose(0, 2, 1, 3) for each in (k, v)]
+        whole = [
+            appended(old, each, lengths - queries)
+            for old, each in zip((keys, values), new, strict=True)
+        ]
+        last = (lengths - 1).astype(np.int32)
+        found = exe(q, k, v, keys, values, last, np.array([length], np.int32))
+        expected = _attended(q.reshape(BATCH, queries, heads, 16), *whole, lengths)
+        np.testing.assert_allclose(found[0], expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(keys, whole[0])
+        np.testing.assert_array_equal(values, whole[1])
+
+
+def _attended(q: Array, keys: Array, values: Array, lengths: Array) -> Array:
+    batch, queries, heads, size = q.shape
+    result = np.empty(q.shape)
+    for b in range(batch):
+        for i in range(queries):
+            seen = lengths[b] - queries + i + 1
+            for head in range(heads):
+                group = head * keys.shape[1] // heads
+                scores = keys[b, group, :seen].astype(np.float64) @ q[b, i, head] / size**0.5
+                weights = np.exp(scores - scores.max())
+                result[b, i, head] = weights / weights.sum() @ values[b, group, :seen]
+    return result.reshape(batch, queries, heads * size)

@@ -30,8 +30,8 @@ class AttentionOp(Xyntra.Operation, name="attention", traits=[Pure]):
     * `keep`, optional, of i1: b, h, s, t. Where it is false, the score is `fill`;
     * `bias`, optional, of the type of `query` or f32: b, h, s, t. It is added after that, or before
       it where there is the unit attribute `fill_last`;
-    * `limit`, optional, of i64: b, h. It says how many keys there are for the queries of a head:
-      the mask, the bias or causality give all others the score -inf. They need not be read, then;
+    * `limit`, optional, of i64: b, h. It says how many keys there are for the queries of a head.
+      The mask, the bias or causality give all others the score -inf, so that none has to be read;
     * the result, of the type of `query`: b, h, s, e, each element written once.
 
         score = scale * sum over d of query * key

@@ -16,8 +16,10 @@ Key = Callable[[Partition, int], Hashable]
 def merge_remaining(partition: Partition) -> None:
     """Merge a group into one that reads from it, wherever that is legal now and saves time."""
     for index in partition.roots():
-        for producer in partition.producers_of_group(index):
+        for producer in partition.producers_of_group(partition.find(index)):
             reader = partition.find(index)
+            if partition.find(producer) != producer or producer == reader:
+                continue  # the two have become one meanwhile
             union = partition.union_of_groups(producer, reader)
             if not isinstance(union, str):
                 partition.replace((producer, reader), reader, *union)

@@ -118,10 +118,10 @@ def _bound_of(mask: Access, sizes: tuple[int, ...]) -> _Bound | None:
         shape = list(ir.RankedTensorType(value.type).shape)
         value = value.owner.operands[0]
         before = list(ir.RankedTensorType(value.type).shape)
-        found = unflatten(linear(positions, shape), before)
-        if found is None:
+        unflattened = unflatten(linear(positions, shape), before)
+        if unflattened is None:
             return None
-        positions = found
+        positions = unflattened
     if isinstance(value.owner, ir.Block) or value.owner.name != "linalg.generic":
         return None
     maker = value.owner.operation

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import arith
 
-from xyntra.dialects.attention import Attention
+from xyntra.dialects.attention import Access, Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -208,8 +208,9 @@ class _Block:
         plan, op = self.emitter.plan, self.emitter.op
         whole, some = index(op.sizes[KEY] // plan.keys), index(plan.chunks)
         if op.limit is not None:
-            some = integers.minsi(some, integers.ceildivui(self._limit(), index(plan.keys)))
-            whole = integers.minsi(whole, integers.divui(self._limit(), index(plan.keys)))
+            limit = self._limit(op.limit)
+            some = integers.minsi(some, integers.ceildivui(limit, index(plan.keys)))
+            whole = integers.minsi(whole, integers.divui(limit, index(plan.keys)))
             if op.causal_offset is None:
                 return whole, some
         if op.causal_offset is None:
@@ -241,25 +242,25 @@ class _Block:
             end = plus(self.first, self.rows, index(op.causal_offset))
             seen = integers.minsi(seen, integers.maxsi(integers.subi(end, key), index(0)))
         if op.limit is not None:
-            rest = integers.maxsi(integers.subi(self._limit(), key), index(0))
+            rest = integers.maxsi(integers.subi(self._limit(op.limit), key), index(0))
             seen = integers.minsi(seen, rest)
         return seen
 
-    def _limit(self) -> ir.Value:
+    def _limit(self, operand: Access) -> ir.Value:
         """How many keys the masks leave to the queries of the block."""
-        op = self.emitter.op
-        limit = locate(op.limit)
+        limit, keys = locate(operand), self.emitter.op.sizes[KEY]
         place = emit("memref.load", [limit.memory, limit.start(self.outer)], _i64())
         found = arith.index_cast(ir.IndexType.get(), place)
         # What computes it has bounded it; memory must not depend on that.
-        return integers.minsi(integers.maxsi(found, index(0)), index(op.sizes[KEY]))
+        return integers.minsi(integers.maxsi(found, index(0)), index(keys))
 
     def _chunk(self, key: ir.Value, *, is_whole: bool) -> None:
         """Add what the chunk of keys from `key` on contributes to the sums of the block."""
         plan, scratch = self.emitter.plan, self.scratch
         masks = scratch.masks.of_whole_chunk() if is_whole else scratch.masks
-        if self.emitter.op.limit is not None and not is_whole:
-            masks = replace(masks, limit=self._limit())
+        limit = self.emitter.op.limit
+        if limit is not None and not is_whole:
+            masks = replace(masks, limit=self._limit(limit))
         seen = index(plan.keys) if is_whole else self._keys_seen(key)
         panels = integers.ceildivui(seen, index(plan.panel))
         count = integers.ceildivui(seen, index(plan.width))
