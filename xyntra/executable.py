@@ -203,7 +203,8 @@ class Executable:
         Raises:
             InputError: an input is missing, unknown, or does not fit, or `branch-not-compiled`.
         """
-        prepared = self._checked(self._inputs.in_order(inputs))
+        given = self._inputs.in_order(inputs)
+        prepared = given if self.plan.free else self._checked(given)
         times = self._program.time_steps(prepared, self._results.new())
         return [t for t, step in zip(times, self.plan.steps, strict=True) if not step.once]
 

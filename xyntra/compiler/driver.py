@@ -45,6 +45,12 @@ def compile_source(
     target = _target(source, config)
     check_supported(config, target)
     with _placed(source):
+        if sizes.ranges and not target.backend.free_variants():
+            raise UnsupportedError(
+                "free-dimension",
+                f"free dimensions are not compiled for {target.backend.name} yet",
+                hint=f"target='cpu', or one size: dims={{{next(iter(sizes.ranges))!r}: 128}}",
+            )
         request = make_request(source, sizes, config, "artifact", target)
         if len(samples) and config.precision in ("f16", "bf16"):
             from xyntra.compiler.sampling import observe  # with numpy
@@ -73,6 +79,13 @@ def emit_level(
     target = _target(source, config)
     check_supported(config, target)
     check_level(level, target, kernel)
+    if sizes.ranges:
+        name = next(iter(sizes.ranges))
+        raise InputError(
+            "dimension-range",
+            f"texts of a model have one size of each dimension, and '{name}' is free",
+            hint=f"--dim {name}=128, or dims={{{name!r}: 128}}",
+        )
     with _placed(source):
         request = make_request(source, sizes, config, level, target)
         return run_request(replace(request, kernel=kernel), config)
@@ -161,6 +174,8 @@ def make_request(
         shapes=dict(sizes.shapes),
         dims=dict(sizes.dims),
         constants=dict(sizes.constants),
+        ranges=dict(sizes.ranges),
+        named=dict(sizes.named),
         level=level,
         architecture=target.architecture,
         fuse=config.fuse,

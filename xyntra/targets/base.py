@@ -196,6 +196,13 @@ class Backend(ABC):
         """Return the text of the target's assembly for every compiled kernel that has some."""
         return {}
 
+    def free_variants(self) -> Sequence[str]:
+        """Return how kernels that are told their sizes can be scheduled, in order of preference.
+
+        Empty where no kernel of the target can be told its sizes.
+        """
+        return ()
+
     def call_code(self) -> str:
         """Return the source of native code that starts calls; "" where there is none."""
         return ""

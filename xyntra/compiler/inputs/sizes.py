@@ -9,9 +9,9 @@ from operator import index
 from typing import Any
 
 from xyntra.compiler.inputs.constants import Constants, constants_of
-from xyntra.errors import InputError, UnsupportedError
+from xyntra.errors import InputError
 
-__all__ = ["Sizes", "refuse_range", "sizes_of"]
+__all__ = ["Sizes", "range_of", "sizes_of"]
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,16 @@ class Sizes:
     Attributes:
         shapes: shapes of inputs, by name or by `#position`.
         dims: sizes of named dimensions.
+        ranges: least and largest sizes, and the step between, of dimensions that stay free.
+        named: of shapes in which names of these stand, the name in each place, or "".
         constants: values of inputs, which then are none.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dims: Mapping[str, int] = field(default_factory=dict)
     constants: Constants = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def sizes_of(inputs: Any = None, dims: Any = None, constants: Any = None) -> Sizes:
@@ -34,23 +38,53 @@ def sizes_of(inputs: Any = None, dims: Any = None, constants: Any = None) -> Siz
 
     Raises:
         InputError: they hold something else.
-        UnsupportedError: a range of sizes is given.
     """
-    return Sizes(_shapes(inputs), _dims(dims), constants_of(constants))
+    fixed, ranges = _dims(dims)
+    shapes, named = {}, {}
+    for name, shape in _shapes(inputs).items():
+        shapes[name] = tuple(_placed(size, name, fixed, ranges) for size in shape)
+        names = tuple(size if isinstance(size, str) and size in ranges else "" for size in shape)
+        if any(names):
+            named[name] = names
+    return Sizes(shapes, fixed, constants_of(constants), ranges, named)
 
 
-def refuse_range(name: str, place: str) -> UnsupportedError:
-    """The error for a dimension that is to have several sizes."""
-    return UnsupportedError(
-        "dimension-range",
-        f"a range of sizes for '{name}' is not supported yet",
-        place=place,
-        cause="every dimension has one size when a model is compiled",
-        hint=f"give one size, and compile the model once for each: dims={{{name!r}: 128}}",
+def range_of(name: str, sizes: range, place: str) -> tuple[int, int, int]:
+    """The least and the largest size of a range, and the step between.
+
+    Raises:
+        InputError: `dimension-range`, it is empty, or has sizes below 1.
+    """
+    if not sizes or sizes[0] < 1 or sizes.step < 1:
+        raise InputError(
+            "dimension-range",
+            f"'{name}' cannot have the sizes {sizes}",
+            place=place,
+            cause="the sizes of a dimension are 1 or more, in rising order",
+            hint=f"dims={{{name!r}: range(1, 513)}} has sizes from 1 to 512",
+        )
+    return sizes[0], sizes[-1], sizes.step
+
+
+def _placed(
+    size: int | str, name: str, fixed: Mapping[str, int], ranges: Mapping[str, tuple[int, int, int]]
+) -> int:
+    """A size of a shape; of a name, the size that `dims` gives it, the least one of a range."""
+    if not isinstance(size, str):
+        return size
+    if size in ranges:
+        return ranges[size][0]
+    if size in fixed:
+        return fixed[size]
+    raise InputError(
+        "unknown-dimension",
+        f"the size of '{size}' is not given",
+        place=f"inputs[{name!r}]",
+        hint=f"dims={{{size!r}: range(1, 513)}}, or dims={{{size!r}: 128}}",
     )
 
 
-def _shapes(inputs: Any) -> dict[str, tuple[int, ...]]:
+def _shapes(inputs: Any) -> dict[str, tuple[int | str, ...]]:
     if inputs is None:
         return {}
     if isinstance(inputs, Mapping):
@@ -66,15 +100,18 @@ def _name(name: Any) -> str:
     return name
 
 
-def _shape(value: Any, place: str) -> tuple[int, ...]:
+def _shape(value: Any, place: str) -> tuple[int | str, ...]:
     shape = getattr(value, "shape", value)
+    sizes: tuple[int | str, ...] | None
     try:
-        sizes = tuple(map(index, shape)) if not isinstance(shape, (str, bytes)) else None
+        is_shape = not isinstance(shape, (str, bytes))
+        sizes = tuple(each if isinstance(each, str) else index(each) for each in shape)
+        sizes = sizes if is_shape else None
     except TypeError:
         sizes = None
     if sizes is None:
         raise _wrong_shapes(place, value)
-    if any(size < 0 for size in sizes):
+    if any(not isinstance(size, str) and size < 0 for size in sizes):
         raise InputError("shape-mismatch", f"the shape {sizes} has a negative size", place=place)
     return sizes
 
@@ -91,12 +128,19 @@ def _wrong_shapes(place: str, value: Any) -> InputError:
     )
 
 
-def _dims(dims: Any) -> dict[str, int]:
+def _dims(dims: Any) -> tuple[dict[str, int], dict[str, tuple[int, int, int]]]:
+    """Sizes of dimensions, and ranges of sizes of those that stay free."""
     if dims is None:
-        return {}
+        return {}, {}
     if not isinstance(dims, Mapping):
         raise _wrong_dim("dims=", dims)
-    return {_dim_name(name): _size(name, value) for name, value in dims.items()}
+    fixed, ranges = {}, {}
+    for name, value in dims.items():
+        if isinstance(value, range):
+            ranges[_dim_name(name)] = range_of(name, value, f"dims[{name!r}]")
+        else:
+            fixed[_dim_name(name)] = _size(name, value)
+    return fixed, ranges
 
 
 def _dim_name(name: Any) -> str:
@@ -107,8 +151,6 @@ def _dim_name(name: Any) -> str:
 
 def _size(name: str, value: Any) -> int:
     place = f"dims[{name!r}]"
-    if isinstance(value, (range, slice, list, tuple, set)):
-        raise refuse_range(name, place)
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -125,5 +167,5 @@ def _wrong_dim(place: str, value: Any) -> InputError:
         "shape-type",
         f"expected sizes of named dimensions, got {repr(value)[:60]}",
         place=place,
-        hint="dims={'batch': 1}",
+        hint="dims={'batch': 1}, or dims={'batch': range(1, 9)} for sizes from 1 to 8",
     )

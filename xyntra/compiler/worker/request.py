@@ -52,6 +52,8 @@ class Request:
         observe: the target ("cpu" or "cuda") for which the model is to return these; "" for none.
             It is then compiled for this processor.
         observe_errors: the type whose errors in products are returned, too, or "none".
+        named: of shapes in which names of `ranges` stand, the name in each place, or "".
+        ranges: of dimensions that stay free the least and largest size, and the step, by name.
     """
 
     kind: Literal["onnx", "mlir", "torch"]
@@ -82,6 +84,8 @@ class Request:
     peaks: tuple[float, ...] = ()
     observe: str = ""
     observe_errors: str = "none"
+    ranges: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    named: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""
@@ -96,6 +100,8 @@ class Request:
         fields: dict[str, Any] = json.loads(head)
         fields["shapes"] = {name: tuple(shape) for name, shape in fields["shapes"].items()}
         fields["peaks"] = tuple(fields["peaks"])
+        fields["named"] = {name: tuple(names) for name, names in fields["named"].items()}
+        fields["ranges"] = {name: tuple(each) for name, each in fields["ranges"].items()}
         fields["without"] = tuple((name, sentence) for name, sentence in fields["without"])
         return cls(model=model, **fields)
 
