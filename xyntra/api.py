@@ -22,7 +22,7 @@ def compile(  # noqa: A001  (the name that users expect)
     *,
     target: str | None = None,
     inputs: Mapping[str, Any] | Sequence[Any] | None = None,
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | range] | None = None,
     constants: Mapping[str, Any] | None = None,
     specialize: Mapping[str, Any] | None = None,
     precision: str | None = None,
@@ -42,10 +42,12 @@ def compile(  # noqa: A001  (the name that users expect)
             (.pt). What is compiled from PyTorch takes and returns what the module does.
         target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", "cuda:sm_90a",
             which is code for an architecture and needs no GPU, or "webgpu".
-        inputs: shapes or example arrays of inputs with free dimensions, by name or in order; for a
-            `torch.nn.Module` its example inputs.
+        inputs: shapes or example arrays of inputs with free dimensions, by name or in order, in
+            which a name stands for a size that `dims` gives; for a `torch.nn.Module` its example
+            inputs.
         dims: sizes of dimensions that the model names, such as {"batch": 1}; wherever a name
-            stands, its size is the same.
+            stands, its size is the same. A range, such as {"seq": range(1, 513)}, leaves a
+            dimension free: the executable takes every size in it (on the CPU).
         constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
             are no inputs of the executable any more, and an `If` that they decide takes its branch.
         specialize: values that inputs will have, as for `constants`. Where a shape or a loop

@@ -267,7 +267,8 @@ class Executable:
         Raises:
             InputError: an input is missing, unknown, or does not fit, or `branch-not-compiled`.
         """
-        prepared = self._checked(self._inputs.in_order(inputs))
+        given = self._inputs.in_order(inputs)
+        prepared = given if self.plan.free else self._checked(given)
         for _, number in self.plan.aliases:
             prepared[number] = prepared[number].copy()
         times = self._program.time_steps(prepared, self._results.new())

@@ -126,7 +126,7 @@ def _position(terms: Iterable[Term], constant: int) -> Position:
     """Sum up equal digits, drop those that stay 0, and join neighbouring digits of a loop."""
     total: dict[Digit, int] = {}
     for digit, factor in terms:
-        if digit.extent > 1:
+        if int(digit.extent) > 1:
             total[digit] = total.get(digit, 0) + factor
     kept = {digit: factor for digit, factor in total.items() if factor}
     if len({digit.loop for digit in kept}) == len(kept):

@@ -12,7 +12,7 @@ import pytest
 from onnx_models import make_model
 
 import xyntra
-from xyntra.errors import InputError, UnsupportedError, XyntraError
+from xyntra.errors import InputError, XyntraError
 from xyntra.tools import cli
 
 Settings = dict[str, object]
@@ -26,11 +26,11 @@ def test_a_dimension_is_bound_by_name(settings: Settings) -> None:
     np.testing.assert_array_equal(exe(x, x), x + x)
 
 
-@pytest.mark.parametrize("size", [range(1, 513), [1, 2], slice(1, 5), (1, 8), {1}])
-def test_ranges_are_refused(size: Any, settings: Settings) -> None:
-    with pytest.raises(UnsupportedError, match="not supported yet") as caught:
+@pytest.mark.parametrize("size", [[1, 2], slice(1, 5), (1, 8), {1}])
+def test_other_collections_than_ranges_are_refused(size: Any, settings: Settings) -> None:
+    with pytest.raises(InputError, match="expected sizes") as caught:
         xyntra.compile(MODEL, dims={"batch": size}, config=settings)
-    assert caught.value.code == "dimension-range"
+    assert caught.value.code == "shape-type"
 
 
 @pytest.mark.parametrize("dims", [{"batch": 1.5}, {"batch": "2"}, {1: 2}, 5, {"batch": True}])
@@ -109,10 +109,10 @@ def test_the_command_line_binds_dimensions(
     assert "float32 (2, 3)" in capsys.readouterr().out
     assert cli.run(["compile", "m.onnx", option, "bach=2"]) == 1
     assert "did you mean 'batch'?" in capsys.readouterr().err
-    for wrong in ("batch=1..8", "batch=1:8", "batch=x", "=3"):
+    for wrong in ("batch=1..8", "batch=1:8:0", "batch=x", "=3"):
         with pytest.raises(SystemExit):
             cli.run(["compile", "m.onnx", "--dim", wrong])
-        assert ("range" in capsys.readouterr().err) == wrong.startswith("batch=1")
+        assert wrong in capsys.readouterr().err
 
 
 def test_both_ways_make_one_artifact(settings: Settings) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from xyntra.compiler.inputs.constants import parse_constant
 from xyntra.compiler.inputs.foreign_objects import is_torch_model
-from xyntra.compiler.inputs.sizes import Sizes, refuse_range
+from xyntra.compiler.inputs.sizes import Sizes, range_of
 from xyntra.config import Config, load_config
 from xyntra.errors import InputError
 from xyntra.tools.commands.standard_input import STDIN, contents_of, is_saved, label_of
@@ -61,7 +61,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=parse_dim,
-        help="size of a dimension that the model names",
+        help="size of a dimension that the model names; NAME=1:512 leaves it free, for all sizes"
+        " from 1 to 512",
     )
     parser.add_argument(
         "--constant",
@@ -117,13 +118,16 @@ def parse_shape(text: str) -> tuple[str, GivenShape]:
     return name, shape
 
 
-def parse_dim(text: str) -> tuple[str, int]:
-    """`NAME=1` -> ("NAME", 1)."""
+def parse_dim(text: str) -> tuple[str, int | range]:
+    """`NAME=1` -> ("NAME", 1), `NAME=1:512` -> ("NAME", range(1, 513)), with a third part steps."""
     name, equals, size = text.rpartition("=")
-    if equals and name and re.fullmatch(r"[0-9]*(\.\.|:|-)[0-9]*", size):
-        raise argparse.ArgumentTypeError(str(refuse_range(name, text).message))
+    if equals and name and re.fullmatch(r"[0-9]+:[0-9]+(:[0-9]+)?", size):
+        low, high, *step = map(int, size.split(":"))
+        if step == [0]:
+            raise argparse.ArgumentTypeError(f"'{text}' has a step of 0")
+        return name, range(low, high + 1, *step)
     if not equals or not name or not size.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not like NAME=1")
+        raise argparse.ArgumentTypeError(f"'{text}' is not like NAME=1 or NAME=1:512")
     return name, int(size)
 
 
@@ -148,7 +152,14 @@ def sizes_of(options: argparse.Namespace) -> Sizes:
                 cause="the inputs of ONNX and MLIR models have theirs",
                 hint=f"--shape {name}={'x'.join(map(str, shape))}",
             )
-    return Sizes(dict(options.shape), dict(options.dim), dict(options.constant))
+    given = dict(options.dim)
+    dims = {name: size for name, size in given.items() if not isinstance(size, range)}
+    ranges = {
+        name: range_of(name, size, f"--dim {name}")
+        for name, size in given.items()
+        if isinstance(size, range)
+    }
+    return Sizes(dict(options.shape), dims, dict(options.constant), ranges)
 
 
 def settings_of(options: argparse.Namespace) -> Config:

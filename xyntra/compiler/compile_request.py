@@ -42,4 +42,8 @@ def compile_request(
             meanwhile()
             until_loaded.close()
 
+        if request.ranges:
+            from xyntra.compiler.free.artifact import make_free_artifact
+
+            return make_free_artifact(request, compiler, rest)
         return make_artifact(request, ModelImport(request), compiler, rest)

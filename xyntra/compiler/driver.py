@@ -52,7 +52,19 @@ def compile_source(
             f"outputs cannot be written where inputs lie on '{target.backend.name}'",
             hint="leave out aliases",
         )
+    if sizes.aliases and sizes.ranges:
+        raise UnsupportedError(
+            "free-dimension",
+            "outputs are written where inputs lie at fixed sizes only",
+            hint="leave out aliases, or give dims= one size each",
+        )
     with _placed(source):
+        if sizes.ranges and not target.backend.free_variants():
+            raise UnsupportedError(
+                "free-dimension",
+                f"free dimensions are not compiled for {target.backend.name} yet",
+                hint=f"target='cpu', or one size: dims={{{next(iter(sizes.ranges))!r}: 128}}",
+            )
         request = make_request(source, sizes, config, "artifact", target)
         if len(samples) and config.precision in ("f16", "bf16"):
             from xyntra.compiler.sampling import observe  # with numpy
@@ -106,6 +118,13 @@ def emit_level(
     target = _target(source, config)
     check_supported(config, target)
     check_level(level, target, kernel)
+    if sizes.ranges:
+        name = next(iter(sizes.ranges))
+        raise InputError(
+            "dimension-range",
+            f"texts of a model have one size of each dimension, and '{name}' is free",
+            hint=f"--dim {name}=128, or dims={{{name!r}: 128}}",
+        )
     with _placed(source):
         request = make_request(source, sizes, config, level, target)
         return run_request(replace(request, kernel=kernel), config)
@@ -196,6 +215,8 @@ def make_request(
         constants=dict(sizes.constants),
         values=dict(sizes.values),
         aliases=dict(sizes.aliases),
+        ranges=dict(sizes.ranges),
+        named=dict(sizes.named),
         level=level,
         architecture=target.architecture,
         fuse=config.fuse,

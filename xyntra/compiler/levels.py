@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from torch_mlir import ir
 
@@ -12,7 +13,7 @@ from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.code_text import erase_code
 from xyntra.compiler.kernels.module import compile_module, sources_of
 from xyntra.compiler.model_import import ModelImport, import_module
-from xyntra.compiler.recovery import Compilation, compile_levels, without_passes
+from xyntra.compiler.recovery import Compilation, Lowered, compile_levels, without_passes
 from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.compiler.worker.request import Request
 from xyntra.dialects import make_context
@@ -74,29 +75,62 @@ def make_artifact(
         code_model = read_model(request)
         if code_model is not None:
             return _code_artifact(code_model, request, server, meanwhile)
-        steps = resolve(_pipelines(request))
-        module = model.module()
-        note_magnitudes(module.operation, request.magnitudes)
-        note_peaks(module.operation, request.peaks)
-        imported = module.operation.clone()
-        operations = count_operations(imported)
-
-        def plan(kernels: ir.Operation) -> Plan:
-            return _plan(kernels, operations, request)
-
-        sentences = tuple(sentence for _, sentence in request.without)
-        target = _target(request)
-        compilation = Compilation(imported, _pipelines(request), plan, target, sentences)
-        lowered = compile_levels(module.operation, compilation, steps, strict=request.strict)
+        lowered = lower_model(request, model)
         texts: list[bytes] = []
 
         def describe(kernels: ir.Operation) -> None:
-            graph = build_source_graph(imported, model.op_types())
+            graph = build_source_graph(lowered.imported, model.op_types())
             texts[:] = [module_text(kernels), graph.to_bytes()]
             meanwhile()
 
-        full, code = compile_module(lowered, plan, request, server, describe)
-        return _artifact(request, full, code, *texts).to_bytes()
+        kernels = Lowered(lowered.module, lowered.plan)
+        full, code = compile_module(kernels, lowered.plan_of, request, server, describe)
+        return pack_artifact(request, full, code, *texts).to_bytes()
+
+
+@dataclass(frozen=True)
+class LoweredModel:
+    """A model at the level of kernels.
+
+    Attributes:
+        imported: the module as it came from the frontend.
+        module: the module at the level of kernels.
+        plan: its plan.
+        plan_of: makes the plan of a module in which kernels have changed.
+    """
+
+    imported: ir.Operation
+    module: ir.Operation
+    plan: Plan
+    plan_of: Callable[[ir.Operation], Plan]
+
+    @property
+    def text(self) -> bytes:
+        """The module's text, with locations."""
+        return module_text(self.module)
+
+
+def lower_model(request: Request, model: ModelImport) -> LoweredModel:
+    """Take a model down to kernels, in the current context.
+
+    Raises:
+        XyntraError: the model is wrong or cannot be compiled that far.
+    """
+    steps = resolve(_pipelines(request))
+    module = model.module()
+    note_magnitudes(module.operation, request.magnitudes)
+    note_peaks(module.operation, request.peaks)
+    imported = module.operation.clone()
+    operations = count_operations(imported)
+
+    def plan(kernels: ir.Operation) -> Plan:
+        return _plan(kernels, operations, request)
+
+    sentences = tuple(sentence for _, sentence in request.without)
+    target = _target(request)
+    compilation = Compilation(imported, _pipelines(request), plan, target, sentences)
+    lowered = compile_levels(module.operation, compilation, steps, strict=request.strict)
+    return LoweredModel(imported, lowered.module, lowered.result, plan)
 
 
 def emit_text(request: Request) -> bytes:
@@ -155,7 +189,7 @@ def _code_artifact(
     plan, code = model.compiled(request, server, meanwhile)
     graph = build_source_graph(model.text.module, {}).to_bytes()
     erase_code(model.text.module)
-    return _artifact(request, plan, code, module_text(model.text.module), graph).to_bytes()
+    return pack_artifact(request, plan, code, module_text(model.text.module), graph).to_bytes()
 
 
 def _plan(module: ir.Operation, operations: int, request: Request) -> Plan:
@@ -233,9 +267,10 @@ def count_operations(module: ir.Operation) -> int:
     return count
 
 
-def _artifact(
+def pack_artifact(
     request: Request, plan: Plan, code: dict[str, CompiledKernel], text: bytes, graph: bytes
 ) -> Artifact:
+    """Return what is kept of a compiled model."""
     calls = code.pop(CALLS).code if CALLS in code else b""
     objects = {name: each.code for name, each in code.items()}
     machine = CodeTarget(request.architecture).machine_key

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xyntra.observe.equal_launches import EqualLaunches, group_launches, total_cost
+from xyntra.observe.free_sizes import explain_free
 from xyntra.observe.launch_overlap import launch_overlap
 from xyntra.observe.launches import Crossing, Launch, crossings_of, launches_of, sentence
 from xyntra.observe.lost_time import explain_lost_time
@@ -49,6 +50,8 @@ def explain(
     at_load = [launch for launch in launches if launch.kernel.once]
     shared = shared_prefix([node for launch in launches for node in launch.kernel.fused])
     lines = [*_summary(plan, called, at_load), ""]
+    if plan.free:
+        lines += [*explain_free(plan.free, width), ""]
     if plan.requirements:
         lines += [*_requirements(plan, width), ""]
     if plan.aliases:

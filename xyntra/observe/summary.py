@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from xyntra.observe.free_sizes import shown_shape
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.plan import Port
+from xyntra.plan.free import FreeSizes
+from xyntra.plan.plan import Plan, Port
 from xyntra.targets.table import backend_of
 
 __all__ = ["summary"]
@@ -28,8 +30,9 @@ def summary(artifact: Artifact) -> str:
         kernels += f": {', '.join(kinds)}"
     weights = [buffer.nbytes for buffer in plan.buffers if buffer.kind == "parameter"]
     entries = [
-        ("inputs", _ports(plan.inputs)),
-        ("outputs", _ports(plan.outputs)),
+        ("inputs", _ports(plan, plan.inputs, 0)),
+        ("outputs", _ports(plan, plan.outputs, len(plan.inputs))),
+        *([("free", _free(plan.free))] if plan.free else []),
         ("kernels", [kernels + (f"; {at_load} at load" if at_load else "")]),
         ("weights", [f"{len(weights)}, {_size(sum(weights))}"] if weights else ["none"]),
         ("target", [backend_of(artifact.target).summary_of(artifact.target)]),
@@ -40,8 +43,19 @@ def summary(artifact: Artifact) -> str:
     return "\n".join(lines) + ">"
 
 
-def _ports(ports: Sequence[Port]) -> list[str]:
-    lines = [f"{_printable(port.name)}: {port.dtype} {port.shape}" for port in ports[:_MOST]]
+def _free(free: FreeSizes) -> list[str]:
+    return [f"{_printable(each.name)}: {each.low} to {each.high}" for each in free.symbols]
+
+
+def _ports(plan: Plan, ports: Sequence[Port], first: int) -> list[str]:
+    """A line for each port; `first` is the number of the first one among inputs and outputs."""
+    shapes = [
+        shown_shape(plan.free, first + n) if plan.free else p.shape for n, p in enumerate(ports)
+    ]
+    lines = [
+        f"{_printable(port.name)}: {port.dtype} {shape}"
+        for port, shape in zip(ports[:_MOST], shapes, strict=False)
+    ]
     if len(ports) > _MOST:
         lines.append(f"and {len(ports) - _MOST} more")
     return lines or ["none"]

@@ -27,6 +27,7 @@ from xyntra.plan.cost import (
     cost_from_json,
     unfused_from_json,
 )
+from xyntra.plan.free import FreeSizes
 
 BufferKind = Literal["input", "output", "state", "parameter", "constant", "prepared", "temporary"]
 
@@ -188,6 +189,8 @@ class Plan:
         requirements: what each call checks; programs compute the flags behind the outputs.
         precisions: which nodes were computed with fewer bits than in the model, and which were not,
             and why: nodes, type and reason.
+        free: the dimensions that are free, with what changes with them; shapes and sizes are then
+            those for the hints. None where no dimension is free.
     """
 
     inputs: tuple[Port, ...]
@@ -201,6 +204,7 @@ class Plan:
     fallbacks: tuple[str, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     precisions: tuple[tuple[str, str, str], ...] = ()
+    free: FreeSizes | None = None
 
     @cached_property
     def results(self) -> tuple[Port, ...]:
@@ -275,6 +279,7 @@ class Plan:
             fallbacks=_items(data.get("fallbacks", ())),
             requirements=tuple(map(_requirement, _items(data.get("requirements", ())))),
             precisions=tuple(_texts(each) for each in _items(data.get("precisions", ()))),
+            free=FreeSizes.from_json(data["free"]) if data.get("free") else None,
         )
 
 

@@ -255,6 +255,13 @@ class Backend(ABC):
             hint="compile it with target='webgpu' (--target webgpu)",
         )
 
+    def free_variants(self) -> Sequence[str]:
+        """Return how kernels that are told their sizes can be scheduled, in order of preference.
+
+        Empty where no kernel of the target can be told its sizes.
+        """
+        return ()
+
     def call_code(self) -> str:
         """Return the source of native code that starts calls; "" where there is none."""
         return ""

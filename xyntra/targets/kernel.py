@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-__all__ = ["CompiledKernel", "KernelSource"]
+__all__ = ["CompiledKernel", "FreeSource", "KernelSource"]
 
 _HEADER = struct.Struct("<QQQQ")
+
+Guard = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class KernelSource:
         assembly: the kernel's text below MLIR, such as PTX, at the level that has one.
         lines: of its stages, or nests, in the user's text, in order, for messages; at the level
             "stages".
+        free: of a kernel whose sizes are told when it runs, as `FreeSource.to_json` has it; "" for
+            others.
     """
 
     name: str
@@ -36,6 +40,7 @@ class KernelSource:
     level: str = "kernels"
     assembly: str = ""
     lines: tuple[int, ...] = ()
+    free: str = ""
 
     @property
     def place(self) -> str:
@@ -44,6 +49,38 @@ class KernelSource:
         if self.nodes:
             lines.append("from " + ", ".join(self.nodes))
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class FreeSource:
+    """A kernel whose sizes are told when it runs.
+
+    Attributes:
+        texts: the kernel at each sample, the first of which is the kernel's own text.
+        samples: sizes of the symbols.
+        hints: usual sizes.
+        ranges: least and largest sizes.
+        variant: how schedules differ from what is best at the first sample: "", or a name of
+            `xyntra.passes.lower.cpu.free_variants`.
+    """
+
+    texts: tuple[str, ...]
+    samples: tuple[dict[str, int], ...]
+    hints: dict[str, int]
+    ranges: dict[str, tuple[int, int]]
+    variant: str = ""
+
+    def to_json(self) -> str:
+        """Return what `from_json` reads."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> FreeSource:
+        """Rebuild what `to_json` described."""
+        held = json.loads(text)
+        ranges = {name: (low, high) for name, (low, high) in held["ranges"].items()}
+        texts, samples = tuple(held["texts"]), tuple(held["samples"])
+        return cls(texts, samples, held["hints"], ranges, held["variant"])
 
 
 @dataclass(frozen=True)
@@ -56,6 +93,9 @@ class CompiledKernel:
         private_bytes: the scratch memory that each of them needs beside.
         prepared_bytes: the memory of what `NAME.prepare` makes of the kernel's constants.
         schedules: what the emitters of its launches, or nests, were told, in order and in words.
+        sizes: of a kernel that is told its sizes, the expressions of the elements of the array of
+            sizes that is its last input.
+        guards: what has to hold of them: "<" or "<=", and two expressions.
     """
 
     code: bytes
@@ -63,11 +103,13 @@ class CompiledKernel:
     private_bytes: int = 0
     prepared_bytes: int = 0
     schedules: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
+    guards: tuple[Guard, ...] = ()
 
     def to_bytes(self) -> bytes:
         """Return what `from_bytes` reads."""
         sizes = self.scratch_bytes, self.private_bytes, self.prepared_bytes
-        schedules = json.dumps(self.schedules).encode()
+        schedules = json.dumps([self.schedules, self.sizes, self.guards]).encode()
         return _HEADER.pack(*sizes, len(schedules)) + schedules + self.code
 
     @classmethod
@@ -75,5 +117,6 @@ class CompiledKernel:
         """Rebuild the kernel that `to_bytes` described."""
         scratch, private, prepared, length = _HEADER.unpack_from(data)
         start = _HEADER.size + length
-        schedules = json.loads(bytes(data[_HEADER.size : start]))
-        return cls(bytes(data[start:]), scratch, private, prepared, tuple(schedules))
+        schedules, sizes, guards = json.loads(bytes(data[_HEADER.size : start]))
+        told = tuple(schedules), tuple(sizes), tuple(map(tuple, guards))
+        return cls(bytes(data[start:]), scratch, private, prepared, *told)

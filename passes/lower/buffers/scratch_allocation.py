@@ -24,6 +24,8 @@ from xyntra.passes.analysis.kernel_function import (
 from xyntra.passes.lower.loops.memrefs import view_of_bytes, view_of_elements
 from xyntra.passes.registry import register_pass
 
+MOST_ELEMENTS = "xyntra.most_elements"
+"""Integer attribute of an allocation of sizes that are told: its most elements."""
 SLOT_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 _WIDEST_ELEMENT = 8  # bytes
 
@@ -142,7 +144,10 @@ def _find_allocations(function: ir.Operation) -> list[_Allocation]:
         if not kind.has_static_shape or len(op.operands):
             place = f"kernel '{function_name(function)}'"
             raise CompileError("kernel-dynamic-size", f"cannot allocate {kind}", place=place)
-        nbytes = prod(kind.shape) * ITEM_BYTES.get(str(kind.element_type), _WIDEST_ELEMENT)
+        elements = prod(kind.shape)
+        if MOST_ELEMENTS in op.attributes:
+            elements = ir.IntegerAttr(op.attributes[MOST_ELEMENTS]).value
+        nbytes = elements * ITEM_BYTES.get(str(kind.element_type), _WIDEST_ELEMENT)
         uses = _positions_of_uses(op, positions)
         found.append(_Allocation(op, _round_up(nbytes), min(uses), max(uses)))
     return found

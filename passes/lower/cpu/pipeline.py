@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
@@ -17,6 +18,7 @@ from xyntra.passes.analysis.kernel_function import (
     private_bytes,
     task_functions,
 )
+from xyntra.passes.analysis.sizes.session import session
 from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.buffers.destination_passing import DestinationPassing
 from xyntra.passes.lower.buffers.empty_arguments import EmptyArguments
@@ -135,7 +137,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     check_contract(function)
     with kernel_named(function), module.operation.context, module.operation.location:
         options = options or LoweringOptions()
-        return _finish(_scheduled(module.operation, options), options)
+        return finish_nests(_scheduled(module.operation, options), options)
 
 
 def to_nests(module: ir.Module, options: LoweringOptions | None = None) -> ir.Module:
@@ -165,8 +167,8 @@ def from_nests(module: ir.Module, options: LoweringOptions | None = None) -> Low
     function = kernel_function(operation)
     with kernel_named(function), operation.context, operation.location:
         options = options or LoweringOptions()
-        _schedule(operation, options)
-        return _finish(operation, options)
+        schedule(operation, options)
+        return finish_nests(operation, options)
 
 
 def _scheduled(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
@@ -176,6 +178,13 @@ def _scheduled(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     `convert-linalg-to-loops`: no step that may fail on it takes part, but for those that every
     kernel needs.
     """
+    module = to_buffers(module)
+    schedule(module, options)
+    return module
+
+
+def to_buffers(module: ir.Operation) -> ir.Operation:
+    """Lower a module to nests on buffers without schedules; as `_scheduled`."""
     carry_attention(module, plain=is_generic(kernel_function(module)))
     DataBySlices().run(module)
     expand_classes(module)
@@ -188,16 +197,16 @@ def _scheduled(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     module = bufferize(module)
     for step in _BUFFERS:
         step.run(module)
-    _schedule(module, options)
     return module
 
 
-def _schedule(module: ir.Operation, options: LoweringOptions) -> None:
+def schedule(module: ir.Operation, options: LoweringOptions) -> None:
+    """Give the nests of `module` schedules, but for a kernel of generic loops."""
     if not is_generic(kernel_function(module)):
         ScheduleNests(**vars(options)).run(module)
 
 
-def _finish(module: ir.Operation, options: LoweringOptions) -> LoweredKernel:
+def finish_nests(module: ir.Operation, options: LoweringOptions) -> LoweredKernel:
     """Lower scheduled nests to LLVM IR."""
     schedules = schedules_of(module)
     plain = True
@@ -249,11 +258,15 @@ def _emit_kernels(module: ir.Operation, names: set[str], options: LoweringOption
     )
     if given and options.vector_bits:
         VectorScans(options.vector_bits).run(module)
-    with checked_schedules():
+    current = session.get()
+    # What has to hold of sizes that are told is found while schedules are checked.
+    with checked_schedules() if current is None else nullcontext():
         for step, stage in zip(_EMITTERS, STAGES, strict=True):
             if any(stage.named(name) for name in names):
                 step.run(module)
     run_upstream(module, _CLEAN)
+    if current is not None:
+        current.forget_values()
     block = entry_block(kernel_function(module))
     left = any(view.operation.name.startswith("linalg.") for view in block.operations)
     known = LoopWork()

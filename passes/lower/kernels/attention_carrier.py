@@ -8,12 +8,17 @@ and which it writes; what it computes stands in its attribute `xyntra.attention`
 
 from __future__ import annotations
 
-from xyntra.dialects.attention import OP, Attention
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xyntra.dialects.attention import OP, Access, Attention
 from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.positions import Digit, Position
 from xyntra.passes.analysis.kernel_function import operations_named
+from xyntra.passes.analysis.sizes.session import session, sized
 from xyntra.passes.lower.tensor.attention_as_linalg import decompose_attention
 
 __all__ = ["attention_of", "carried", "carry_attention"]
@@ -47,7 +52,39 @@ def carried(module: ir.Operation) -> list[ir.Operation]:
 def attention_of(carrier: ir.Operation) -> Attention:
     """Return what a carrier computes from its operands; the last one is what it writes."""
     attributes = {each.name: each.attr for each in ir.DictAttr(carrier.attributes[OP])}
-    return Attention.read(attributes, list(carrier.operands)[:-1])
+    found = Attention.read(attributes, list(carrier.operands)[:-1])
+    return _with_sizes(found) if session.get() else found
+
+
+def _with_sizes(op: Attention) -> Attention:
+    """Return an attention whose numbers are sizes where they are told when the kernel runs."""
+
+    def sized_positions(positions: Sequence[Position]) -> tuple[Position, ...]:
+        return tuple(
+            Position(
+                tuple(
+                    (Digit(digit.loop, sized(digit.divisor), sized(digit.extent)), sized(factor))
+                    for digit, factor in each.terms
+                ),
+                sized(each.constant),
+            )
+            for each in positions
+        )
+
+    def access(operand: Access) -> Access:
+        return Access(operand.value, sized_positions(operand.positions))
+
+    return replace(
+        op,
+        query=access(op.query),
+        key=access(op.key),
+        value=access(op.value),
+        keep=None if op.keep is None else access(op.keep),
+        bias=None if op.bias is None else access(op.bias),
+        written=sized_positions(op.written),
+        sizes=tuple(map(sized, op.sizes)),
+        causal_offset=None if op.causal_offset is None else sized(op.causal_offset),
+    )
 
 
 def _dtype(value: ir.Value) -> str:

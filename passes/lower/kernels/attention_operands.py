@@ -12,6 +12,7 @@ from xyntra.dialects.attention_layout import QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.dialects.tensors.positions import Digit, Position
+from xyntra.passes.analysis.sizes.session import sized_strides
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index, plus
@@ -63,7 +64,7 @@ class Matrix:
 def locate(operand: Operand) -> Matrix:
     """Describe an operand of static layout; a flat view is made at the insertion point."""
     kind = ir.MemRefType(operand.value.type)
-    steps, _ = kind.get_strides_and_offset()
+    steps = sized_strides(kind)
     total = Position()
     for position, step in zip(operand.positions, steps, strict=True):
         total += position * step

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import of_several
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop, linear_nest
 from xyntra.passes.lower.loops.memrefs import is_private, root
 from xyntra.passes.lower.tensor.row_major import common_refinement, row_major_steps
@@ -148,8 +149,9 @@ def _reads_what_it_writes(
 def _is_injective(nest: LinearNest, access: BufferOperand) -> bool:
     """Tell whether no two iterations touch one element."""
     occupied = 1
-    for stride, loop in sorted(zip(access.strides, nest.loops, strict=True), key=lambda x: x[0]):
-        if loop.extent > 1:
+    steps = zip(access.strides, nest.loops, strict=True)
+    for stride, loop in sorted(steps, key=lambda step: int(step[0])):
+        if int(loop.extent) > 1:
             if stride < occupied:
                 return False
             occupied += stride * (loop.extent - 1)
@@ -168,9 +170,9 @@ class _Walk:
         loops = [
             (number, loop.extent, access.strides[number])
             for number, loop in enumerate(nest.loops)
-            if not loop.is_reduction and loop.extent > 1
+            if not loop.is_reduction and int(loop.extent) > 1
         ]
-        loops.sort(key=lambda loop: -loop[2])
+        loops.sort(key=lambda loop: -int(loop[2]))
         extents = [extent for _, extent, _ in loops]
         if [distance for *_, distance in loops] != row_major_steps(extents):
             return None
@@ -183,7 +185,7 @@ class _Walk:
     def stride(self, access: BufferOperand, step: int) -> int:
         """How far `access` moves where the walk moves by `step`, part of one of its loops."""
         for number, extent, distance in self.loops:
-            if distance <= step < distance * extent:
+            if not of_several(step, distance) and of_several(step, distance * extent):
                 return access.strides[number] * (step // distance)
         return 0
 
@@ -202,7 +204,8 @@ def _pieces(core: LinearNest, shape: Sequence[int]) -> list[tuple[Loop, int, int
             continue
         distance = core.outputs[0].strides[number]
         for extent, step in zip(shape, steps, strict=True):
-            if loop.extent > 1 and distance <= step < distance * loop.extent:
+            is_inside = of_several(step, distance * loop.extent)
+            if int(loop.extent) > 1 and not of_several(step, distance) and is_inside:
                 found.append((Loop(extent, is_reduction=False), number, step))
     return found
 

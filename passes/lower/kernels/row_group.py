@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, split, without_units
 from xyntra.passes.lower.loops.memrefs import allocate, is_private, root
 
@@ -120,7 +121,7 @@ def _common_loops(nests: Sequence[LinearNest]) -> int:
 def _is_long(nests: Sequence[LinearNest], count: int, shortest: int) -> bool:
     longest = 1
     for nest in nests:
-        longest = max([longest, *(loop.extent for loop in nest.loops[count:])])
+        longest = max([longest, *(hint_of(loop.extent) for loop in nest.loops[count:])])
     return longest >= shortest
 
 
@@ -191,7 +192,7 @@ def _region(nest: LinearNest, access: BufferOperand, count: int) -> _Region:
     start = end = access.start
     for loop, stride in zip(nest.loops[count:], access.strides[count:], strict=True):
         reach = (loop.extent - 1) * stride
-        start, end = start + min(reach, 0), end + max(reach, 0)
+        start, end = (start + reach, end) if stride < 0 else (start, end + reach)
     return _Region(start, end + 1)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.session import sized, sized_strides
 
 IRREGULAR = 1 << 30  # stands for the stride of an index that is not linear in the loop
 
@@ -14,7 +15,7 @@ def loop_extents(generic: ir.Operation) -> list[int]:
     for operand, indexing_map in _operands(generic):
         for extent, expression in zip(operand.shape, indexing_map.results, strict=True):
             if isinstance(expression, ir.AffineDimExpr):
-                extents[expression.position] = extent
+                extents[expression.position] = sized(extent)
     return extents
 
 
@@ -46,8 +47,7 @@ def _operands(generic: ir.Operation) -> list[tuple[ir.ShapedType | ir.MemRefType
 
 
 def _strides(kind: ir.MemRefType) -> list[int]:
-    strides, _ = kind.get_strides_and_offset()
-    return [stride if stride >= 0 else IRREGULAR for stride in strides]
+    return [stride if int(stride) >= 0 else IRREGULAR for stride in sized_strides(kind)]
 
 
 def _add_steps(steps: list[int], expression: ir.AffineExpr, stride: int) -> None:

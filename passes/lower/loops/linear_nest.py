@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.session import sized_strides
 from xyntra.passes.lower.loops.access_strides import IRREGULAR, loop_extents, loop_strides
 from xyntra.passes.lower.loops.memrefs import flattened, has_static_layout, view_offset
 
@@ -277,7 +278,7 @@ def _access(
 ) -> BufferOperand:
     if not isinstance(value.type, ir.MemRefType):
         return BufferOperand(value, 0, tuple(strides))
-    steps, _ = value.type.get_strides_and_offset()
+    steps = sized_strides(value.type)
     first = sum(
         step * _constant_term(expression)
         for step, expression in zip(steps, indexing_map.results, strict=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xyntra.passes.analysis.sizes.size import hint_of
+
 _SEQUENTIAL_STRIDE = 8  # elements: beyond it every access is a cache line, or a lane of a gather
 _STORE_WEIGHT = 2
 _SHORT_LOOP = 8.0  # iterations that pay for entering a loop
@@ -22,6 +24,9 @@ def best_order(
     the reduction where only that is contiguous. Around it come the reductions, and outermost the
     parallel loops in the order in which they walk through the output.
     """
+    extents = [hint_of(extent) for extent in extents]
+    inputs = [[hint_of(step) for step in steps] for steps in inputs]
+    outputs = [[hint_of(step) for step in steps] for steps in outputs]
 
     def cost(loop: int) -> float:
         reads = sum(_access_cost(operand[loop]) for operand in inputs)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.session import sized
+from xyntra.passes.analysis.sizes.size import most_of
 from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.analysis.walking import nested_operations, outside_bodies
 
@@ -92,8 +94,8 @@ def span(value: ir.Value) -> int:
 
 
 def allocate(size: int | Sequence[int], element: ir.Type) -> ir.Value:
-    """Return new memory for `size` elements, or of a shape."""
-    shape = [size] if isinstance(size, int) else list(size)
+    """Return new memory for `size` elements, or of a shape: as much as it may ever be."""
+    shape = [most_of(each) for each in ([size] if isinstance(size, int) else size)]
     return ir.Operation.create(
         "memref.alloc",
         results=[ir.MemRefType.get(shape, element)],
@@ -111,7 +113,7 @@ def root(value: ir.Value) -> ir.Value:
 def view_offset(value: ir.Value) -> int:
     """Return the element of its memory at which a memref of static layout starts."""
     _, offset = ir.MemRefType(value.type).get_strides_and_offset()
-    return int(offset)
+    return sized(int(offset))
 
 
 def written_by(op: ir.Operation) -> list[ir.Value]:

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.session import size_value
 
 
 class _Shared:
@@ -52,8 +53,11 @@ def integer_constant(bits: int, number: int) -> ir.Value:
 
     Args:
         bits: of its type; 0 for an index.
-        number: its value.
+        number: its value; for an index, it may be a size that the kernel is told.
     """
+    size = None if bits else size_value(number)
+    if size is not None:
+        return size
     shared = _shared.get()
     return _new(bits, number) if shared is None else shared.get(bits, number)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop
 
 _BLOCK = 16  # rows that are written at a time: each holds a line of the first cache, and a page
@@ -28,15 +29,16 @@ def transposed_loop(nest: LinearNest, order: Sequence[int]) -> int | None:
         return None
     inner = order[-1]
     size = 1
+    extents = [hint_of(loop.extent) for loop in nest.loops]
     for number in order:
-        size *= nest.loops[number].extent
-    if size < _MIN_ELEMENTS or nest.loops[inner].extent < 2 * _BLOCK:
+        size *= extents[number]
+    if size < _MIN_ELEMENTS or extents[inner] < 2 * _BLOCK:
         return None
     for access in nest.inputs:
-        if abs(access.strides[inner]) < _BLOCK:
+        if abs(hint_of(access.strides[inner])) < _BLOCK:
             continue
         for number in order[:-1]:
-            if access.strides[number] == 1 and nest.loops[number].extent >= 2 * _BLOCK:
+            if access.strides[number] == 1 and extents[number] >= 2 * _BLOCK:
                 return number
     return None
 

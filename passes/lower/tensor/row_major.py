@@ -28,7 +28,7 @@ def common_refinement(first: Shape, second: Shape) -> Shape | None:
     boundaries = _boundaries(first)
     if 0 in boundaries or boundaries[-1] != _boundaries(second)[-1]:
         return None
-    boundaries = sorted({*boundaries, *_boundaries(second)})
+    boundaries = sorted({*boundaries, *_boundaries(second)}, key=int)
     pairs = list(pairwise(boundaries))
     if any(large % small for small, large in pairs):
         return None

@@ -10,9 +10,9 @@ from typing import Any
 
 from xyntra.compiler.inputs.aliases import read_aliases
 from xyntra.compiler.inputs.constants import Constants, constants_of
-from xyntra.errors import InputError, UnsupportedError
+from xyntra.errors import InputError
 
-__all__ = ["Sizes", "refuse_range", "sizes_of"]
+__all__ = ["Sizes", "range_of", "sizes_of"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Sizes:
     Attributes:
         shapes: shapes of inputs, by name or by `#position`.
         dims: sizes of named dimensions.
+        ranges: least and largest sizes, and the step between, of dimensions that stay free.
+        named: of shapes in which names of these stand, the name in each place, or "".
         constants: values of inputs, which then are none.
         values: those that other inputs have in calls, where a shape depends on them.
         aliases: inputs that outputs are written over, by the names of the outputs.
@@ -32,6 +34,8 @@ class Sizes:
     constants: Constants = field(default_factory=dict)
     values: Constants = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def sizes_of(
@@ -45,29 +49,61 @@ def sizes_of(
 
     Raises:
         InputError: they hold something else.
-        UnsupportedError: a range of sizes is given.
     """
+    fixed, ranges = _dims(dims)
+    shapes, named = {}, {}
+    for name, shape in _shapes(inputs).items():
+        shapes[name] = tuple(_placed(size, name, fixed, ranges) for size in shape)
+        names = tuple(size if isinstance(size, str) and size in ranges else "" for size in shape)
+        if any(names):
+            named[name] = names
     return Sizes(
-        _shapes(inputs),
-        _dims(dims),
-        constants_of(constants),
-        constants_of(specialize, "specialize"),
-        read_aliases(aliases),
+        shapes,
+        fixed,
+        constants=constants_of(constants),
+        values=constants_of(specialize, "specialize"),
+        aliases=read_aliases(aliases),
+        ranges=ranges,
+        named=named,
     )
 
 
-def refuse_range(name: str, place: str) -> UnsupportedError:
-    """The error for a dimension that is to have several sizes."""
-    return UnsupportedError(
-        "dimension-range",
-        f"a range of sizes for '{name}' is not supported yet",
-        place=place,
-        cause="every dimension has one size when a model is compiled",
-        hint=f"give one size, and compile the model once for each: dims={{{name!r}: 128}}",
+def range_of(name: str, sizes: range, place: str) -> tuple[int, int, int]:
+    """The least and the largest size of a range, and the step between.
+
+    Raises:
+        InputError: `dimension-range`, it is empty, or has sizes below 1.
+    """
+    if not sizes or sizes[0] < 1 or sizes.step < 1:
+        raise InputError(
+            "dimension-range",
+            f"'{name}' cannot have the sizes {sizes}",
+            place=place,
+            cause="the sizes of a dimension are 1 or more, in rising order",
+            hint=f"dims={{{name!r}: range(1, 513)}} has sizes from 1 to 512",
+        )
+    return sizes[0], sizes[-1], sizes.step
+
+
+def _placed(
+    size: int | str, name: str, fixed: Mapping[str, int], ranges: Mapping[str, tuple[int, int, int]]
+) -> int:
+    """A size of a shape; of a name, the size that `dims` gives it, the least one of a range."""
+    if not isinstance(size, str):
+        return size
+    if size in ranges:
+        return ranges[size][0]
+    if size in fixed:
+        return fixed[size]
+    raise InputError(
+        "unknown-dimension",
+        f"the size of '{size}' is not given",
+        place=f"inputs[{name!r}]",
+        hint=f"dims={{{size!r}: range(1, 513)}}, or dims={{{size!r}: 128}}",
     )
 
 
-def _shapes(inputs: Any) -> dict[str, tuple[int, ...]]:
+def _shapes(inputs: Any) -> dict[str, tuple[int | str, ...]]:
     if inputs is None:
         return {}
     if isinstance(inputs, Mapping):
@@ -83,15 +119,18 @@ def _name(name: Any) -> str:
     return name
 
 
-def _shape(value: Any, place: str) -> tuple[int, ...]:
+def _shape(value: Any, place: str) -> tuple[int | str, ...]:
     shape = getattr(value, "shape", value)
+    sizes: tuple[int | str, ...] | None
     try:
-        sizes = tuple(map(index, shape)) if not isinstance(shape, (str, bytes)) else None
+        is_shape = not isinstance(shape, (str, bytes))
+        sizes = tuple(each if isinstance(each, str) else index(each) for each in shape)
+        sizes = sizes if is_shape else None
     except TypeError:
         sizes = None
     if sizes is None:
         raise _wrong_shapes(place, value)
-    if any(size < 0 for size in sizes):
+    if any(not isinstance(size, str) and size < 0 for size in sizes):
         raise InputError("shape-mismatch", f"the shape {sizes} has a negative size", place=place)
     return sizes
 
@@ -108,12 +147,19 @@ def _wrong_shapes(place: str, value: Any) -> InputError:
     )
 
 
-def _dims(dims: Any) -> dict[str, int]:
+def _dims(dims: Any) -> tuple[dict[str, int], dict[str, tuple[int, int, int]]]:
+    """Sizes of dimensions, and ranges of sizes of those that stay free."""
     if dims is None:
-        return {}
+        return {}, {}
     if not isinstance(dims, Mapping):
         raise _wrong_dim("dims=", dims)
-    return {_dim_name(name): _size(name, value) for name, value in dims.items()}
+    fixed, ranges = {}, {}
+    for name, value in dims.items():
+        if isinstance(value, range):
+            ranges[_dim_name(name)] = range_of(name, value, f"dims[{name!r}]")
+        else:
+            fixed[_dim_name(name)] = _size(name, value)
+    return fixed, ranges
 
 
 def _dim_name(name: Any) -> str:
@@ -124,8 +170,6 @@ def _dim_name(name: Any) -> str:
 
 def _size(name: str, value: Any) -> int:
     place = f"dims[{name!r}]"
-    if isinstance(value, (range, slice, list, tuple, set)):
-        raise refuse_range(name, place)
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -142,5 +186,5 @@ def _wrong_dim(place: str, value: Any) -> InputError:
         "shape-type",
         f"expected sizes of named dimensions, got {repr(value)[:60]}",
         place=place,
-        hint="dims={'batch': 1}",
+        hint="dims={'batch': 1}, or dims={'batch': range(1, 9)} for sizes from 1 to 8",
     )

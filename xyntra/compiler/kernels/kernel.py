@@ -37,7 +37,7 @@ def code_key(kernel: KernelSource) -> str:
 
 
 def _key(kernel: KernelSource, target: str) -> str:
-    options = str(kernel.opt_level), kernel.level, kernel.assembly
+    options = str(kernel.opt_level), kernel.level, kernel.assembly, kernel.free
     return cache_key("kernel", kernel.mlir, target, *options)
 
 

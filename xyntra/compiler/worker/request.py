@@ -54,6 +54,8 @@ class Request:
             It is then compiled for this processor.
         aliases: inputs that outputs are written over, by the names of the outputs.
         observe_errors: the type whose errors in products are returned, too, or "none".
+        named: of shapes in which names of `ranges` stand, the name in each place, or "".
+        ranges: of dimensions that stay free the least and largest size, and the step, by name.
     """
 
     kind: Literal["onnx", "mlir", "torch"]
@@ -86,6 +88,8 @@ class Request:
     observe_errors: str = "none"
     values: dict[str, Any] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    ranges: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    named: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""
@@ -100,6 +104,8 @@ class Request:
         fields: dict[str, Any] = json.loads(head)
         fields["shapes"] = {name: tuple(shape) for name, shape in fields["shapes"].items()}
         fields["peaks"] = tuple(fields["peaks"])
+        fields["named"] = {name: tuple(names) for name, names in fields["named"].items()}
+        fields["ranges"] = {name: tuple(each) for name, each in fields["ranges"].items()}
         fields["without"] = tuple((name, sentence) for name, sentence in fields["without"])
         return cls(model=model, **fields)
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xyntra.errors import UnsupportedError
 from xyntra.passes.targets.table import TargetName
 from xyntra.targets.base import Backend, Device, Program, WrongMachine
-from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
     from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions
+    from xyntra.passes.lower.cpu.free_kernel import FreeKernel
     from xyntra.plan.artifact import Artifact
 
 __all__ = ["BACKEND"]
@@ -58,7 +59,8 @@ class CpuBackend(Backend):
         """Compile a kernel to an object file."""
         from xyntra.targets.cpu.codegen import compile_object
 
-        lowered = _lowered(module, kernel, _host_options())
+        free = _lowered_free(kernel) if kernel.free else None
+        lowered = free.lowered if free else _lowered(module, kernel, _host_options())
         code = compile_object(
             lowered.llvm_ir,
             opt_level=kernel.opt_level,
@@ -67,7 +69,8 @@ class CpuBackend(Backend):
             reduce_strength=not lowered.has_attention,
         )
         sizes = lowered.scratch_bytes, lowered.private_bytes, lowered.prepared_bytes
-        return CompiledKernel(code, *sizes, lowered.schedules)
+        told = (free.sizes, free.guards) if free else ()
+        return CompiledKernel(code, *sizes, lowered.schedules, *told)
 
     def text_at(self, module: ir.Module, kernel: KernelSource, level: str) -> tuple[str, str]:
         """Return a kernel as loop nests with schedules."""
@@ -75,6 +78,12 @@ class CpuBackend(Backend):
 
         lowered = module if kernel.level == level else to_nests(module, _host_options())
         return lowered.operation.get_asm(use_local_scope=True), ""
+
+    def free_variants(self) -> Sequence[str]:
+        """Return the usual schedules, and those for what they exclude."""
+        from xyntra.passes.lower.cpu.free_variants import VARIANTS
+
+        return [each.name for each in VARIANTS]
 
     def llvm_ir(self, module: ir.Module, kernel: KernelSource) -> str:
         """Return what is given to LLVM."""
@@ -96,6 +105,10 @@ class CpuBackend(Backend):
         self, artifact: Artifact, weights: Mapping[str, Any], ordinal: int, threads: int | None
     ) -> Program:
         """Load object files into this process."""
+        if artifact.plan.free is not None:
+            from xyntra.targets.cpu.free_program import FreeProgram
+
+            return FreeProgram(artifact, weights, threads)
         from xyntra.targets.cpu.program import CpuProgram
 
         return CpuProgram(artifact, weights, threads)
@@ -114,6 +127,19 @@ def _lowered(
 
     lower = lower_kernel if kernel.level == "kernels" else from_nests
     return lower(module, options) if options else lower(module)
+
+
+def _lowered_free(kernel: KernelSource) -> FreeKernel:
+    """Lower a kernel whose sizes are told when it runs."""
+    from xyntra.dialects.mlir import ir
+    from xyntra.passes.lower.cpu.free_kernel import FreeNests, Symbols
+    from xyntra.passes.lower.cpu.free_variants import variant_named
+
+    free = FreeSource.from_json(kernel.free)
+    variant = variant_named(free.variant)
+    modules = [variant.prepared(ir.Module.parse(text)) for text in free.texts]
+    symbols = Symbols(free.samples, free.hints, free.ranges)
+    return FreeNests(modules, symbols, _host_options()).lower(variant)
 
 
 def _host_options() -> LoweringOptions:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,13 +46,18 @@ class CpuProgram:
         artifact: what to run.
         weights: the plan's parameters by name, contiguous.
         threads: how many threads work on one call; as many as there are cores where not given.
+        steps: for which weights are prepared, where plans of other steps are run, too.
 
     Raises:
         CompileError: the code cannot be loaded, or a weight is missing.
     """
 
     def __init__(
-        self, artifact: Artifact, weights: Mapping[str, Array], threads: int | None = None
+        self,
+        artifact: Artifact,
+        weights: Mapping[str, Array],
+        threads: int | None = None,
+        steps: Sequence[Step] = (),
     ) -> None:
         self.plan = artifact.plan
         self.team = team(threads or default_threads())
@@ -59,7 +66,24 @@ class CpuProgram:
             objects, [prepare_name(each) for each in prepared_kernels(self.plan)]
         )
         self._fixed = _fixed_buffers(self.plan, weights)
-        self._copies = PreparedOperands(self.plan)
+        self._copies = PreparedOperands(replace(self.plan, steps=tuple(steps or self.plan.steps)))
+        self._set_plan()
+        self._prepare()
+
+    def with_plan(self, plan: Plan, arrays: Mapping[int, Array]) -> CpuProgram:
+        """Return a program with the code, weights and copies of this one, and another plan.
+
+        Args:
+            plan: as this one's, with further buffers behind those, and other sizes.
+            arrays: the contents of those that are known.
+        """
+        made = copy.copy(self)
+        made.plan = plan
+        made._fixed = {**self._fixed, **arrays}
+        made._set_plan()
+        return made
+
+    def _set_plan(self) -> None:
         self._layout = _Layout(self.plan, self.team.threads)
         self._inputs = InputChecks(self.plan.inputs)
         self._outputs = OutputChecks(self.plan.results)
@@ -67,7 +91,6 @@ class CpuProgram:
         self._sizes = [self.plan.buffers[port.buffer].nbytes for port in ports]
         self._idle: list[_Context] = []
         self._is_long = is_supported() and _may_be_long(self.plan)
-        self._prepare()
 
     def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> list[Array]:
         """Run the plan once and return its outputs.
@@ -160,6 +183,10 @@ class CpuProgram:
         finally:
             self._idle.append(context)
         return [0 if step.once else next(times) for step in self.plan.steps]
+
+    def time_call(self, arrays: Sequence[Any]) -> list[int]:
+        """Run the plan once on arrays that are checked; returns what `time_steps` does."""
+        return self.time_steps(self._inputs(arrays), self._outputs.new())
 
     def _prepare(self) -> None:
         """Compute what depends on weights alone."""

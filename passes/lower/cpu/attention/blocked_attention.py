@@ -10,6 +10,7 @@ from typing import ClassVar
 from xyntra.dialects.attention import OP, Access, Attention
 from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.lower.cpu.attention.heads import heads_as_queries
 from xyntra.passes.lower.cpu.attention.in_place import can_read_in_place, plan_in_place
@@ -62,7 +63,9 @@ class _BlockedAttention(NestEmitter):
         allowed = "allowed are 1, 2 and 4 vectors"
         require(choices.vectors in _WIDTHS, place, "vectors", choices.vectors, allowed)
         rows, block = choices.rows, choices.block
-        require(0 < rows <= queries, place, "rows", rows, f"allowed are 1 to {queries}")
+        # Where the number of queries is told, tiles compute rows that are not there beside memory.
+        fits = rows > 0 and (isinstance(queries, Size) or rows <= queries)
+        require(fits, place, "rows", rows, f"allowed are 1 to {queries}")
         fits = len(block) == 2 and min(block) > 0
         fits = fits and block[0] % rows == 0 and block[1] % choices.panel == 0
         allowed = f"allowed are multiples of {rows} queries and {choices.panel} keys"

@@ -15,6 +15,7 @@ from xyntra.dialects.attention import Access, Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.cpu.attention.in_place import HeadInPlace
 from xyntra.passes.lower.cpu.attention.masks import Masks, RowMask
 from xyntra.passes.lower.cpu.attention.packing import MatrixSource, copy_rows, zero
@@ -136,7 +137,7 @@ class AttentionEmitter:
     def _mask_buffer(self) -> ir.Value:
         """Memory for a chunk of a mask; what stands beyond the last key is never written."""
         buffer = allocate(self.plan.keys, ir.F32Type.get())
-        if self.op.sizes[KEY] < self.plan.keys:
+        if isinstance(self.op.sizes[KEY], Size) or self.op.sizes[KEY] < self.plan.keys:
             zero(buffer, self.plan.lanes)
         return buffer
 
@@ -292,7 +293,7 @@ class _Block:
         """Return where weighted values are summed up."""
         state, result = self.scratch.state, self.emitter.result
         if state.sums is not None:
-            return Sums(state.sums, state.columns, self.emitter.plan.chunks > 1)
+            return Sums(state.sums, state.columns, self.emitter.plan.chunks != 1)
         step = result.stride(QUERY)
         start = plus(result.start(self.outer), integers.muli(self.first, index(step)))
         finish = Quotients(self.emitter.op, self.emitter.plan, state)

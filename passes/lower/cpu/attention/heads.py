@@ -19,7 +19,7 @@ def heads_as_queries(op: Attention) -> Attention:
     Tiles of several queries read keys and values once for all of them. A causal mask that hides no
     key is left out, which it is where one token follows a cache.
     """
-    if op.causal_offset is not None and op.causal_offset >= op.sizes[KEY] - 1:
+    if op.causal_offset is not None and int(op.causal_offset) >= int(op.sizes[KEY]) - 1:
         op = replace(op, causal_offset=None)
     shared = _shared(op)
     if op.sizes[QUERY] != 1 or shared == 1 or op.causal_offset is not None:

@@ -16,6 +16,7 @@ from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.tensors.positions import Position
+from xyntra.passes.analysis.sizes.session import sized_strides
 from xyntra.passes.lower.cpu.attention.plan import AttentionChoices, AttentionPlan
 from xyntra.passes.lower.cpu.attention.tiles import KeyPanels, RowOperand, Sums
 from xyntra.passes.lower.cpu.matmul.sums_of_lanes import sums_of_lanes
@@ -65,7 +66,7 @@ def plan_in_place(op: Attention, lanes: int) -> AttentionChoices | None:
 
 def _stride(operand: Operand, number: int) -> int:
     """Elements that a loop moves on."""
-    steps, _ = ir.MemRefType(operand.value.type).get_strides_and_offset()
+    steps = sized_strides(ir.MemRefType(operand.value.type))
     total = Position()
     for position, step in zip(operand.positions, steps, strict=True):
         total += position * step

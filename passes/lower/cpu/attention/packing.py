@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.cpu.attention.tiles import KeyPanels
 from xyntra.passes.lower.cpu.rows.streams import Streams
 from xyntra.passes.lower.kernels.attention_operands import load_vector, store_vector
@@ -101,13 +103,14 @@ class _Packing:
             with loop(whole) as panel:
                 for lane in range(0, self.panel, self.lanes):
                     self._line(row, panel, lane)
-            for number in range(vectors):
-                self._line(row, index(whole), number * self.lanes)
+            for lane in _starts(vectors, self.lanes):
+                self._line(row, index(whole), lane)
 
-    def _line(self, row: ir.Value, panel: ir.Value, lane: int) -> None:
-        column = plus(integers.muli(panel, index(self.panel)), index(lane))
+    def _line(self, row: ir.Value, panel: ir.Value, lane: int | ir.Value) -> None:
+        start = index(lane) if isinstance(lane, int) else lane
+        column = plus(integers.muli(panel, index(self.panel)), start)
         value = load_vector(self.source.memory, self.source.place(row, column), self.lanes)
-        place = self._packed(row, panel, index(lane))
+        place = self._packed(row, panel, start)
         store_vector(self._scaled(value), self.target.memory, place)
 
     def _scaled(self, value: ir.Value) -> ir.Value:
@@ -121,31 +124,47 @@ class _Packing:
         """Columns lie far apart and rows are contiguous: turn square blocks."""
         blocks, rest = divmod(self.source.rows, self.lanes)
 
-        def turn(panel: ir.Value, lanes: range) -> None:
+        def turn(panel: ir.Value, count: int) -> None:
             with loop(blocks) as block:
-                self._turn(integers.muli(block, index(self.lanes)), panel, lanes)
+                self._turn(integers.muli(block, index(self.lanes)), panel, count)
             if rest:
-                self._turn(index(self.source.rows - self.lanes), panel, lanes)
+                self._turn(index(self.source.rows - self.lanes), panel, count)
 
         with loop(whole) as panel:
-            turn(panel, range(0, self.panel, self.lanes))
+            turn(panel, self.panel // self.lanes)
         if vectors:
-            turn(index(whole), range(0, vectors * self.lanes, self.lanes))
+            turn(index(whole), vectors)
 
-    def _turn(self, row: ir.Value, panel: ir.Value, starts: range) -> None:
+    def _turn(self, row: ir.Value, panel: ir.Value, count: int) -> None:
         first = integers.muli(panel, index(self.panel))
-        for start in starts:
+        for start in _starts(count, self.lanes):
             vectors = []
             for lane in range(self.lanes):
-                place = self.source.place(row, plus(first, index(start + lane)))
+                column = plus(first, _plus_number(start, lane))
+                place = self.source.place(row, column)
                 # Rows that lie apart look like no stream to the processor.
                 below = plus(place, index(self.panel * self.source.column_stride))
                 Streams.fetch(self.source.memory, below, 1)
                 value = load_vector(self.source.memory, place, self.lanes)
                 vectors.append(self._scaled(value))
             for lane, vector in enumerate(_transposed(vectors)):
-                place = self._packed(plus(row, index(lane)), panel, index(start))
+                place = self._packed(plus(row, index(lane)), panel, _plus_number(start, 0))
                 store_vector(vector, self.target.memory, place)
+
+
+def _starts(count: int, step: int) -> Iterator[int | ir.Value]:
+    """Yield the multiples of `step` below `count` of them; in a loop, where that is told."""
+    if isinstance(count, Size):
+        with loop(count) as number:
+            yield integers.muli(number, index(step))
+        return
+    yield from range(0, count * step, step)
+
+
+def _plus_number(start: int | ir.Value, number: int) -> ir.Value:
+    if isinstance(start, int):
+        return index(start + number)
+    return plus(start, index(number)) if number else start
 
 
 def _transposed(rows: list[ir.Value]) -> list[ir.Value]:
@@ -222,5 +241,10 @@ def _fill(memory: ir.Value, first: ir.Value, count: int, lanes: int, value: floa
         vector = broadcast(element, lanes)
         with loop(whole) as number:
             store_vector(vector, memory, plus(first, integers.muli(number, index(lanes))))
+    if isinstance(count, Size):
+        with loop(rest) as number:
+            where = plus(first, index(count - rest), number)
+            store(element, BufferOperand(memory, 0, ()), where)
+        return
     for place in range(count - rest, count):
         store(element, BufferOperand(memory, 0, ()), plus(first, index(place)))

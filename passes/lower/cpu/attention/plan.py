@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.cpu.schedule.emitter import Choices
 
 __all__ = ["AttentionChoices", "AttentionPlan", "plan_attention"]
@@ -82,7 +83,12 @@ class AttentionPlan:
 
     @property
     def has_full_tiles(self) -> bool:
-        """Whether every block has as many rows as a tile, so that its last tile can move back."""
+        """Whether every block has as many rows as a tile, so that its last tile can move back.
+
+        Where the number of queries is told, the last block may have any.
+        """
+        if isinstance(self.last_rows, Size):
+            return False
         return self.last_rows >= self.tile_rows
 
 

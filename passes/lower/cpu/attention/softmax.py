@@ -80,7 +80,7 @@ class ChunkSoftmax:
         place, lanes = self._place(row), self.plan.lanes
         reference = load_vector(self.state.reference, place, lanes)
         total = _exponentials(self._line(row), _finite(reference))
-        if self.plan.chunks > 1:
+        if self.plan.chunks != 1:
             total = arith.addf(load_vector(self.state.total, place, lanes), total)
         store_vector(total, self.state.total, place)
 

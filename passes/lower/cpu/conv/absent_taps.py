@@ -39,7 +39,7 @@ def has_phases(nest: LinearNest, image: int, outer: Sequence[int]) -> bool:
     steps = {
         x.strides[number]
         for number, each in enumerate(nest.loops)
-        if not each.is_reduction and each.extent > 1
+        if not each.is_reduction and int(each.extent) > 1
     }
     taps = {x.strides[number] for number in nest.reductions if x.strides[number] in steps}
     channel = min(nest.reductions, key=lambda number: x.strides[number])

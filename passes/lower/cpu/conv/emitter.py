@@ -22,6 +22,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.size import Size, hint_of
 from xyntra.passes.lower.cpu.conv.absent_taps import AbsentTaps
 from xyntra.passes.lower.cpu.conv.plan import ROW_TILES, ConvolutionPlan
 from xyntra.passes.lower.cpu.conv.rows import Put, TileRows, tile_rows
@@ -126,7 +127,8 @@ class _Body:
         """Emit a block of rows, whose first tile has the number `first`."""
         tile, tiles = self._plan.tile, self.rows.tiles
         left = integers.subi(index(tiles), first)
-        count = index(tiles) if tiles <= ROW_TILES else integers.minsi(index(ROW_TILES), left)
+        fits = not isinstance(tiles, Size) and tiles <= ROW_TILES
+        count = index(tiles) if fits else integers.minsi(index(ROW_TILES), left)
         is_long = prod(self._extents) > _ONE_BLOCK
         code = self.epilogue.code
         is_short = self.epilogue.size * tile.rows * tile.vectors <= _MAX_CLONED
@@ -228,7 +230,7 @@ class _Rows:
         """Ask for the weights of the next block, for every tile a share of them."""
         tile = self._plan.tile
         line = _LINE_BYTES // ITEM_BYTES[str(self.body.whole.initial.type)]
-        tiles = min(self.body.rows.tiles, ROW_TILES)
+        tiles = min(hint_of(self.body.rows.tiles), ROW_TILES)
         share = _tiles(steps * tile.columns, line * tiles)
         size = ir.MemRefType(self.body.panels.value.type).shape[0]
         start = integers.addi(panel, index(steps * tile.columns))

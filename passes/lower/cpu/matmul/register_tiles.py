@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.inner_products import InnerProducts
 from xyntra.passes.lower.cpu.matmul.packed_products import PackedProducts
@@ -241,7 +242,12 @@ def _check_blocks(
 ) -> None:
     blocks, steps = choices.blocks, choices.steps
     rows, columns = tiles_of(nest, plan)
-    fits = len(blocks) == 2 and 0 < blocks[0] <= rows and 0 < blocks[1] <= columns
+    fits = len(blocks) == 2 and blocks[0] > 0 and blocks[1] > 0
+    # There may be fewer tiles than a block has: so it is where the sizes are told.
+    fits = fits and all(
+        isinstance(most, Size) or block <= most
+        for block, most in zip(blocks, (rows, columns), strict=True)
+    )
     allowed = f"allowed are 1 to {rows} tiles of rows, and 1 to {columns} blocks of columns"
     require(fits, place, "blocks", blocks, allowed)
     most = nest.loops[nest.reductions[0]].extent if len(plan.column_loops) == 1 else 0

@@ -17,6 +17,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.cpu.rows.vector_rows import Key, RowPass, key
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
@@ -132,7 +133,8 @@ def _early(
                     continue
                 if each.strides[-1] == 1 and each.strides[count - 1] >= walk.length:
                     found.setdefault(key(each), each)
-    lengths = [walks[0].length * _bytes(each.element_type) for each in found.values()]
+    length = hint_of(walks[0].length)
+    lengths = [length * _bytes(each.element_type) for each in found.values()]
     is_long = any(length >= _SHORTEST_EARLY for length in lengths)
     return tuple(found.values()) if is_long and sum(lengths) <= _LONGEST_EARLY else ()
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import Size, most_of
 from xyntra.passes.lower.cpu.rows.streams import streams_of
 from xyntra.passes.lower.cpu.rows.vector_rows import Key, RowPass, key, row_passes
 from xyntra.passes.lower.cpu.rows.vector_walk import Row, emit_row
@@ -77,7 +78,7 @@ def emit_vector_nest(nest: LinearNest, told: RowChoices) -> None:
     """As `emit_vector_rows`, for one nest that comes from `in_row_order`."""
     count = len(nest.loops) - 1
     blocks = nest.loops[0].extent // told.block
-    if count or blocks < 2 or nest.loops[0].is_reduction:
+    if count or most_of(blocks) < 2 or nest.loops[0].is_reduction:
         emit_vector_rows([nest], count, told)
         return
     main = split(part(nest, 0, 0, blocks * told.block), 0, told.block)
@@ -86,7 +87,7 @@ def emit_vector_nest(nest: LinearNest, told: RowChoices) -> None:
     if not left:
         return
     rest = part(nest, 0, blocks * told.block, left)
-    if fit_rows([rest], 0):
+    if isinstance(left, Size) or fit_rows([rest], 0):
         emit_vector_rows([rest], 0, told)
     else:
         emit_nest(rest, {})

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable
@@ -103,7 +104,9 @@ def _is_suitable(nest: LinearNest, count: int) -> bool:
     if len(nest.loops) == count:
         return True
     loop = nest.loops[count]
-    if loop.extent < _MIN_ROW or any(each.strides[count] not in (0, 1) for each in nest.accesses):
+    if hint_of(loop.extent) < _MIN_ROW or any(
+        each.strides[count] not in (0, 1) for each in nest.accesses
+    ):
         return False
     if not loop.is_reduction:
         return all(each.strides[count] == 1 for each in nest.outputs)

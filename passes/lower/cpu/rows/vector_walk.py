@@ -16,6 +16,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.sizes.size import Size, hint_of
 from xyntra.passes.lower.cpu.rows.streams import Streams
 from xyntra.passes.lower.cpu.rows.vector_reduction import combine, identity, narrowed, only_lane
 from xyntra.passes.lower.cpu.rows.vector_rows import Key, RowPass, combiner, key
@@ -135,6 +136,9 @@ class _Walk:
 
     def emit(self) -> None:
         """Emit the walk, and set the scalars that it reduces the row to."""
+        if isinstance(self.length, Size):
+            self._emit_told(self.length)
+            return
         lanes, together = self.row.lanes, self._together()
         trips = self.length // (lanes * together)
         accumulators = [self._identities(lanes) for _ in range(together)]
@@ -161,7 +165,45 @@ class _Walk:
 
     def _together(self) -> int:
         """How many vectors are computed side by side, to hide the latency of each operation."""
-        return max(1, min(_TOGETHER, self.length // self.row.lanes))
+        length: int = hint_of(self.length)
+        return max(1, min(_TOGETHER, length // self.row.lanes))
+
+    def _emit_told(self, length: Size) -> None:
+        """Emit the walk through a row of a length that the kernel is told.
+
+        What is left after each loop takes a loop of narrower vectors, of one step or none but for
+        the first.
+        """
+        lanes, together = self.row.lanes, self._together()
+        accumulators = self._loop(
+            length // (lanes * together), [self._identities(lanes) for _ in range(together)]
+        )
+        total = accumulators[0]
+        for other in accumulators[1:]:
+            total = self._combined(total, other)
+        done = lanes * together
+        while True:
+            left = length % done
+            total = self._left(left // lanes, length - left, lanes, total)
+            if lanes == 1:
+                break
+            done, lanes = lanes, lanes // 2
+            total = [
+                narrowed(op, value, lanes)
+                for op, value in zip(self._combiners(), total, strict=True)
+            ]
+        self._finish(total)
+
+    def _left(
+        self, trips: int, first: int, lanes: int, carried: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        """Emit a loop of one vector a step from element `first` on."""
+        built = carrying_loop(trips, carried)
+        with ir.InsertionPoint(built.body):
+            place = plus(index(first), integers.muli(built.induction_variable, index(lanes)))
+            (after,) = self._steps([place], lanes, [list(built.inner_iter_args)])
+            scf.YieldOp(after)
+        return list(built.results)
 
     def _loop(self, trips: int, accumulators: list[list[ir.Value]]) -> list[list[ir.Value]]:
         lanes, count = self.row.lanes, len(accumulators[0])

@@ -8,6 +8,7 @@ from math import prod
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.loop_bounds import constant_of, constant_trips
+from xyntra.passes.analysis.sizes.size import hint_of
 
 __all__ = ["LoopWork", "trips", "unfinished_share", "upper_bound"]
 
@@ -100,7 +101,7 @@ def trips(loop: ir.Operation) -> int:
 
 def upper_bound(value: ir.Value) -> int | None:
     """A number that `value`, which is never negative, does not exceed; None if there is none."""
-    known = constant_of(value)
+    known: int | None = hint_of(constant_of(value))
     owner = value.owner
     if known is not None:
         return known

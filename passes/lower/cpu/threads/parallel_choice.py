@@ -15,6 +15,7 @@ from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.analysis.loop_bounds import constant_trips
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.lower.cpu.schedule.told import (
     PARALLEL_LOOPS,
@@ -113,7 +114,7 @@ def _loop_plan(loop: ir.Operation, known: LoopWork) -> _Plan:
         return _serial(work)
     plans = [_serial(work)]
     for choice in _choices(loop, known):
-        if len(choice.loops) > 1 and work / prod(choice.extents) < _TAKEN_AS_ONE:
+        if len(choice.loops) > 1 and work / hint_of(prod(choice.extents)) < _TAKEN_AS_ONE:
             break
         plans.append(_shared(choice, work))
     inside = _block_plan(loop.regions[0].blocks[0], known) if known.has_loops(loop) else None
@@ -138,13 +139,13 @@ def _choices(loop: ir.Operation, known: LoopWork) -> Iterator[Choice]:
     while following is not None and _may_share(following):
         loops.append(following)
         extents.append(constant_trips(following) or 1)
-        grain = _grain(following, work / prod(extents), known)
+        grain = _grain(following, work / hint_of(prod(extents)), known)
         yield Choice(tuple(loops), tuple(extents), grain)
         following = _only_loop(following)
 
 
 def _shared(choice: Choice, work: float) -> _Plan:
-    pieces = -(-prod(choice.extents) // choice.grain)
+    pieces = -(-hint_of(prod(choice.extents)) // choice.grain)
     shares = [-(-pieces // threads) / pieces for threads in _THREADS]
     return _Plan(tuple(_LAUNCH + work * share for share in shares), (choice,))
 

@@ -172,6 +172,6 @@ def _loop_with(nest: LinearNest, stride: int) -> int | None:
     numbers = [
         number
         for number, loop in enumerate(nest.loops)
-        if loop.extent > 1 and nest.outputs[0].strides[number] == stride
+        if int(loop.extent) > 1 and nest.outputs[0].strides[number] == stride
     ]
     return numbers[0] if len(numbers) == 1 else None

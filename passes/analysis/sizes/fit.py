@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Finds the expression of which numbers at samples of sizes are the values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement
+
+from xyntra.dialects.sizes import Expr, constant, symbol
+
+__all__ = ["fit"]
+
+_DEGREE = 3
+_MOST_POWER = 2
+
+
+def fit(values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Expr | None:
+    """Return an expression with these values; None where none of few terms has them.
+
+    One product with a number added, or a sum of two products: there have to be more samples than
+    these have unknowns, so that each is also checked.
+
+    Args:
+        values: one for each sample.
+        samples: the sizes of the symbols, no two of which are in a simple relation.
+    """
+    first = values[0]
+    if all(value == first for value in values):
+        return constant(first)
+    products = list(_products(sorted(samples[0])))
+    known = [(each, [each.at(sample) for sample in samples]) for each in products]
+    for product, at in known:
+        factor, rest = divmod(first, at[0])
+        if not rest and [factor * each for each in at] == list(values):
+            return constant(factor) * product
+    for product, at in known:
+        found = _line(values, at)
+        if found is not None:
+            factor, start = found
+            return constant(factor) * product + constant(start)
+    return _two_products(values, known)
+
+
+def _line(values: Sequence[int], at: Sequence[int]) -> tuple[int, int] | None:
+    """Return a factor and a number to add with which `at` becomes `values`."""
+    if len(values) < 3 or at[0] == at[1]:
+        return None
+    factor, rest = divmod(values[1] - values[0], at[1] - at[0])
+    start = values[0] - factor * at[0]
+    fits = not rest and [factor * each + start for each in at] == list(values)
+    return (factor, start) if fits else None
+
+
+def _two_products(
+    values: Sequence[int], known: Sequence[tuple[Expr, Sequence[int]]]
+) -> Expr | None:
+    if len(values) < 4:
+        return None
+    for number, (one, x) in enumerate(known):
+        for other, y in known[:number]:
+            determinant = x[0] * y[1] - x[1] * y[0]
+            if not determinant:
+                continue
+            a, rest = divmod(values[0] * y[1] - values[1] * y[0], determinant)
+            b, left = divmod(x[0] * values[1] - x[1] * values[0], determinant)
+            pairs = zip(x, y, values, strict=True)
+            if not rest and not left and all(a * p + b * q == value for p, q, value in pairs):
+                return constant(a) * one + constant(b) * other
+    return None
+
+
+def _products(names: Sequence[str]) -> Iterator[Expr]:
+    """Yield the products of few symbols, short ones first."""
+    for degree in range(1, _DEGREE + 1):
+        for chosen in combinations_with_replacement(names, degree):
+            if max(chosen.count(name) for name in chosen) <= _MOST_POWER:
+                total = constant(1)
+                for name in chosen:
+                    total *= symbol(name)
+                yield total

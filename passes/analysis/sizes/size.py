@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Defines a size that a kernel is told when it runs: an int that knows its expression.
+
+It has the value of the sample that the kernel is lowered at. Arithmetic with it gives sizes again.
+Two sizes are equal where their expressions are; where they are not, code for sizes that differ is
+made, which is right for equal ones, too. What is smaller is decided by the ranges of the symbols
+where they can, else by the sample, and recorded: such a guard has to hold where the code is used.
+Arithmetic with floats is an estimate, and takes the hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from xyntra.dialects.sizes import Bounds, Expr, constant
+
+__all__ = ["Size", "SizeFacts", "expression_of", "facts", "hint_of", "most_of", "of_several"]
+
+
+class SizeFacts(Protocol):
+    """Facts of the symbols that sizes are made of."""
+
+    def hint(self, size: Expr) -> int:
+        """Return the value for usual sizes."""
+
+    def bounds(self, size: Expr, *, several: bool = False) -> Bounds:
+        """Return the least and the largest value; with `several`, of symbols that are not 1."""
+
+    def guard(self, kind: str, left: Expr, right: Expr) -> None:
+        """Note that code is right only where `left` is "<" or "<=" `right`."""
+
+
+facts: ContextVar[SizeFacts | None] = ContextVar("facts", default=None)
+
+
+def _known() -> SizeFacts:
+    found = facts.get()
+    if found is None:
+        raise ValueError("sizes are known only while a kernel with sizes is lowered")
+    return found
+
+
+class Size(int):
+    """A value that is computed when a kernel is launched."""
+
+    expression: Expr
+
+    def __new__(cls, value: int, expression: Expr) -> Size:
+        """Create the size of that value at the sample."""
+        made = super().__new__(cls, value)
+        made.expression = expression
+        return made
+
+    def __repr__(self) -> str:
+        return f"<{self.expression}>"
+
+    def __str__(self) -> str:
+        return str(self.expression)
+
+    __hash__ = int.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, int) and self.expression == expression_of(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def __lt__(self, other: Any) -> bool:
+        return _compared("<", self, other)
+
+    def __le__(self, other: Any) -> bool:
+        return _compared("<=", self, other)
+
+    def __gt__(self, other: Any) -> bool:
+        return _compared("<", other, self)
+
+    def __ge__(self, other: Any) -> bool:
+        return _compared("<=", other, self)
+
+    def __add__(self, other: Any) -> Any:
+        return _combined(self, other, int.__add__, Expr.__add__)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return _combined(self, other, int.__sub__, Expr.__sub__)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _combined(other, self, int.__sub__, Expr.__sub__)
+
+    def __mul__(self, other: Any) -> Any:
+        return _combined(self, other, int.__mul__, Expr.__mul__)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _combined(self, other, int.__floordiv__, Expr.__floordiv__)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _combined(other, self, int.__floordiv__, Expr.__floordiv__)
+
+    def __mod__(self, other: Any) -> Any:
+        return _combined(self, other, int.__mod__, Expr.__mod__)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _combined(other, self, int.__mod__, Expr.__mod__)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __neg__(self) -> int:
+        return _made(-int(self), -self.expression)
+
+    def __abs__(self) -> int:
+        return self if self >= 0 else -self
+
+    def __truediv__(self, other: Any) -> Any:
+        return float(self) / hint_of(other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return hint_of(other) / float(self)
+
+    def __float__(self) -> float:
+        return float(_known().hint(self.expression))
+
+
+def expression_of(value: int) -> Expr:
+    """Return the expression of a size, or of a number."""
+    return value.expression if isinstance(value, Size) else constant(int(value))
+
+
+def hint_of(value: Any) -> Any:
+    """Return a usual value of a size; what is none stays as it is."""
+    return _known().hint(value.expression) if isinstance(value, Size) else value
+
+
+def most_of(value: int) -> int:
+    """Return the largest value of a size; a number is its own."""
+    return _known().bounds(value.expression)[1] if isinstance(value, Size) else value
+
+
+def of_several(left: int, right: int) -> bool:
+    """Tell whether `left` is below `right` where every symbol is 2 or more.
+
+    For distances of loops: that of a loop of one iteration does not matter.
+    """
+    difference = expression_of(right) - expression_of(left)
+    if difference.number is not None:
+        return difference.number > 0
+    least, most = _known().bounds(difference, several=True)
+    return True if least > 0 else False if most <= 0 else left < right
+
+
+def _made(value: int, expression: Expr) -> int:
+    return value if expression.number is not None else Size(value, expression)
+
+
+def _combined(
+    left: Any,
+    right: Any,
+    compute: Callable[[int, int], int],
+    express: Callable[[Expr, Expr], Expr],
+) -> Any:
+    if isinstance(left, float) or isinstance(right, float):
+        return compute_float(hint_of(left), hint_of(right), compute)
+    if not isinstance(left, int) or not isinstance(right, int):
+        return NotImplemented
+    value = compute(int(left), int(right))
+    return _made(value, express(expression_of(left), expression_of(right)))
+
+
+def compute_float(left: Any, right: Any, compute: Callable[[int, int], int]) -> float:
+    """Compute an estimate."""
+    named: Any = getattr(float, compute.__name__)
+    return float(named(float(left), float(right)))
+
+
+def _compared(kind: str, left: Any, right: Any) -> bool:
+    """Tell whether `left` is below `right`, or not above it."""
+    if isinstance(left, float) or isinstance(right, float):
+        first, second = hint_of(left), hint_of(right)
+        return bool(first < second if kind == "<" else first <= second)
+    difference = expression_of(right) - expression_of(left)
+    least, most = _known().bounds(difference)
+    needed = 1 if kind == "<" else 0
+    if least >= needed:
+        return True
+    if most < needed:
+        return False
+    is_so = int(left) < int(right) if kind == "<" else int(left) <= int(right)
+    first, second = expression_of(left), expression_of(right)
+    if is_so:
+        _known().guard(kind, first, second)
+    else:
+        _known().guard("<=" if kind == "<" else "<", second, first)
+    return is_so

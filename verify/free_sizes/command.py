@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compares random graphs with free dimensions with onnxruntime, and with static compilations."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import xyntra
+from verify.free_sizes.graphs import RANGES, Graph, Shape, random_graph
+from xyntra.errors import UnsupportedError, XyntraError
+
+__all__ = ["main"]
+
+Array = np.ndarray[Any, Any]
+_SIZES = 5
+
+
+def main() -> int:
+    """Run the check; the exit status is 1 where a result differs."""
+    parser = argparse.ArgumentParser(prog="python -m verify.free_sizes", description=__doc__)
+    parser.add_argument("--graphs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0, help="of the first graph")
+    parser.add_argument("--static", action="store_true", help="compile for each size, too")
+    options = parser.parse_args()
+    counts: Counter[str] = Counter()
+    for seed in range(options.seed, options.seed + options.graphs):
+        outcome = _check(seed, static=options.static)
+        counts[outcome.partition(":")[0]] += 1
+        if outcome != "right":
+            print(f"seed {seed}: {outcome}", flush=True)
+    print(", ".join(f"{count} {name}" for name, count in counts.most_common()))
+    return int(counts["wrong"] + counts["failed"] > 0)
+
+
+def _check(seed: int, *, static: bool) -> str:
+    """Return "right", or "refused", "wrong" or "failed" with what there is to say."""
+    graph = random_graph(seed)
+    names = {axis for shape in graph.inputs.values() for axis in shape if isinstance(axis, str)}
+    dims = {name: RANGES[name] for name in sorted(names)}
+    settings = {"cache": False, "strict": True}
+    try:
+        exe = xyntra.compile(graph.model, target="cpu", dims=dims, config=settings)
+    except UnsupportedError as error:
+        return f"refused: {error.cause or error.message}"
+    except XyntraError as error:
+        return f"failed: {error}"
+    for sizes in _sizes(Random(seed), dims):
+        inputs = _inputs(seed, graph, sizes)
+        expected = _reference(graph, inputs)
+        try:
+            found = exe.run(inputs)
+        except XyntraError as error:
+            return f"failed: {sizes}: {error}"
+        for (name, array), wanted in zip(found.items(), expected, strict=True):
+            if not _is_close(array, wanted):
+                return f"wrong: '{name}' at {sizes} by {_distance(array, wanted):.3g}"
+        if static:
+            whole = xyntra.compile(graph.model, target="cpu", dims=sizes, config=settings)
+            for name, array in whole.run(inputs).items():
+                if not _is_close(found[name], array):
+                    return f"wrong: '{name}' at {sizes}, beside a static compilation"
+    return "right"
+
+
+def _sizes(random: Random, dims: Mapping[str, range]) -> Iterator[dict[str, int]]:
+    yield {name: sizes[0] for name, sizes in dims.items()}
+    yield {name: sizes[-1] for name, sizes in dims.items()}
+    for _ in range(_SIZES - 2):
+        yield {name: random.choice(sizes) for name, sizes in dims.items()}
+
+
+def _inputs(seed: int, graph: Graph, sizes: Mapping[str, int]) -> dict[str, Array]:
+    rng = np.random.default_rng(seed)
+
+    def shape_of(shape: Shape) -> list[int]:
+        return [sizes[axis] if isinstance(axis, str) else axis for axis in shape]
+
+    return {
+        name: rng.standard_normal(shape_of(shape)).astype(np.float32)
+        for name, shape in graph.inputs.items()
+    }
+
+
+def _reference(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(graph.model.SerializeToString(), options)
+    found: list[Array] = session.run(None, dict(inputs))
+    return found
+
+
+def _is_close(found: Array, expected: Array) -> bool:
+    if found.shape != expected.shape:
+        return False
+    scale = float(np.abs(expected[np.isfinite(expected)]).max(initial=1.0))
+    return bool(np.allclose(found, expected, rtol=1e-3, atol=2e-5 * scale, equal_nan=True))
+
+
+def _distance(found: Array, expected: Array) -> float:
+    return float(np.abs(found - expected).max()) if found.shape == expected.shape else float("nan")

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Finds the expressions of sizes in the plans of a model at several samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from xyntra.errors import CompileError
+from xyntra.passes.analysis.sizes.fit import fit
+from xyntra.plan.free import FreeSizes, FreeSymbol
+from xyntra.plan.plan import Plan, Step
+
+__all__ = ["PlanAgreement", "agree_plans"]
+
+PlanAgreement = tuple[Plan, FreeSizes, list[dict[str, str]]]
+"""The plan, its sizes without kernels, and for each sample the names of kernels there by those of
+the first sample."""
+
+
+def agree_plans(
+    plans: Sequence[Plan], samples: Sequence[Mapping[str, int]], symbols: tuple[FreeSymbol, ...]
+) -> PlanAgreement:
+    """Compare plans that are to differ in sizes alone.
+
+    Raises:
+        CompileError: `plan-not-free`, they differ in something else.
+    """
+
+    def sizes(values: Sequence[int], place: str) -> str:
+        found = fit(values, samples)
+        if found is None:
+            _differ(f"{place} is {', '.join(map(str, values))} at {_shown(samples)}")
+        return str(found)
+
+    _same(plans, _described, "the plan")
+    if any(_contents(plan) != _contents(plans[0]) for plan in plans):
+        _differ("a constant has other elements at other sizes")
+    names = _kernels(plans)
+    shapes = [
+        tuple(
+            sizes(axis, f"a dimension of '{ports[0].name}'")
+            for axis in zip(*_shapes(ports), strict=True)
+        )
+        for ports in zip(*map(_ports, plans), strict=True)
+    ]
+    nbytes = [
+        sizes([buffer.nbytes for buffer in buffers], "a buffer's size")
+        for buffers in zip(*(plan.buffers for plan in plans), strict=True)
+    ]
+    shown = tuple(replace(each, shown=samples[0][each.identifier]) for each in symbols)
+    free = FreeSizes(shown, tuple(shapes), tuple(nbytes), (), 0)
+    return plans[0], free, names
+
+
+def _ports(plan: Plan) -> list[Any]:
+    return [*plan.inputs, *plan.outputs, *(each.flag for each in plan.requirements)]
+
+
+def _shapes(ports: Sequence[Any]) -> list[tuple[int, ...]]:
+    return [port.shape for port in ports]
+
+
+def _described(plan: Plan) -> list[object]:
+    """Return what must not depend on sizes."""
+    ports = [[port.name, port.dtype, len(port.shape), port.buffer] for port in _ports(plan)]
+    buffers = [[each.kind, each.name, each.rounded_to] for each in plan.buffers]
+    steps = [[step.inputs, step.outputs, step.once] for step in plan.steps]
+    requirements = [[each.code, each.place] for each in plan.requirements]
+    return [ports, buffers, steps, requirements]
+
+
+def _kernels(plans: Sequence[Plan]) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = [{} for _ in plans]
+    for steps in zip(*(plan.steps for plan in plans), strict=True):
+        for names, step in zip(found, steps, strict=True):
+            known = names.setdefault(steps[0].kernel, step.kernel)
+            if known != step.kernel:
+                _differ(f"kernels that are equal at some sizes differ at others: {_nodes(step)}")
+    return found
+
+
+def _contents(plan: Plan) -> list[bytes]:
+    return [each.data for each in plan.buffers]
+
+
+def _nodes(step: Step) -> str:
+    return ", ".join(step.nodes[:3])
+
+
+def _same(plans: Sequence[Plan], describe: Callable[[Plan], object], place: str) -> None:
+    first, *others = map(describe, plans)
+    if any(each != first for each in others):
+        counts = [len(plan.steps) for plan in plans]
+        _differ(f"{place} depends on the sizes: kernels are {', '.join(map(str, counts))}")
+
+
+def _shown(samples: Sequence[Mapping[str, int]]) -> str:
+    return "; ".join(
+        ", ".join(f"{name} = {size}" for name, size in sample.items()) for sample in samples
+    )
+
+
+def _differ(message: str) -> NoReturn:
+    raise CompileError("plan-not-free", message)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Explains which dimensions are free, and how kernels are scheduled for which sizes."""
+
+from __future__ import annotations
+
+from xyntra.observe.text import aligned, plural, printable, shorten
+from xyntra.plan.free import FreeSizes, FreeSymbol, Guard, KernelVariants
+
+__all__ = ["explain_free", "shown_shape"]
+
+_WORDS = {"": "as at the sizes above", "loops": "plain loops"}
+
+
+def explain_free(free: FreeSizes, width: int) -> list[str]:
+    """Lines on the free dimensions of a plan, and on the variants of its kernels.
+
+    Args:
+        free: the dimensions.
+        width: cut lines at this many characters; 0 for never.
+    """
+    lines = ["free dimensions, told in each call"]
+    lines += [f"  {printable(each.name)}: {_sizes(each)}" for each in free.symbols]
+    shown = ", ".join(f"{printable(each.name)} = {each.shown}" for each in free.symbols)
+    lines.append(f"  shapes, bytes and times in this report are for {shown}")
+    several = [kernel for kernel in free.kernels if len(kernel.variants) > 1]
+    one = len(free.kernels) - len(several)
+    lines.append(f"  {plural(one, 'kernel')} with one schedule for all sizes")
+    rows = [
+        (kernel.name if not number else "", _words(kernel, number), _guards(guards))
+        for kernel in several
+        for number, guards in enumerate(kernel.guards)
+    ]
+    if rows:
+        lines.append("  kernels whose schedule depends on the sizes, the first that fits:")
+        lines += [f"    {line}" for line in aligned(rows)]
+    return [shorten(line, width) if width else line for line in lines]
+
+
+def shown_shape(free: FreeSizes, number: int) -> str:
+    """Return the shape of an input or output, by its number, in the names of the dimensions."""
+    names = {each.identifier: each.name for each in free.symbols}
+    return f"({', '.join(names.get(text, text) for text in free.shapes[number])})"
+
+
+def _sizes(symbol: FreeSymbol) -> str:
+    steps = f" in steps of {symbol.step}" if symbol.step > 1 else ""
+    return f"{symbol.low} to {symbol.high}{steps}"
+
+
+def _words(kernel: KernelVariants, number: int) -> str:
+    word = kernel.words[number]
+    rows = word.removeprefix("rows")
+    if rows != word:
+        return f"tiles of {rows} row{'s' if rows != '1' else ''}"
+    return _WORDS.get(word, word)
+
+
+def _guards(guards: tuple[Guard, ...]) -> str:
+    shown = " and ".join(f"{left} {kind} {right}" for kind, left, right in guards)
+    return f"where {shown}" if shown else "else"

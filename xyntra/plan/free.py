@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Defines what a plan says of free dimensions: the expressions of what changes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from xyntra.dialects.sizes import Expr, parse
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["FreeSizes", "FreeSymbol", "Guard", "KernelVariants"]
+
+Guard = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class FreeSymbol:
+    """A dimension that is free.
+
+    Attributes:
+        name: what the model, or the user, calls it.
+        identifier: what expressions call it.
+        low, high: its least and largest size.
+        step: sizes are `low` and any number of steps more.
+        hint: a usual size, for which estimates are made.
+        shown: the size that the shapes and costs of the plan are for.
+    """
+
+    name: str
+    identifier: str
+    low: int
+    high: int
+    step: int
+    hint: int
+    shown: int
+
+    @property
+    def sizes(self) -> range:
+        """All sizes that it may have."""
+        return range(self.low, self.high + 1, self.step)
+
+
+@dataclass(frozen=True)
+class KernelVariants:
+    """The variants of a kernel that is told its sizes.
+
+    Attributes:
+        name: of the kernel in steps.
+        variants: names of kernels, in order of preference.
+        words: of each, how it differs from the first, such as "rows1".
+        sizes: of each, the expressions of the elements of its array of sizes, its last input.
+        guards: of each, what has to hold: "<" or "<=", and two expressions.
+    """
+
+    name: str
+    variants: tuple[str, ...]
+    words: tuple[str, ...]
+    sizes: tuple[tuple[str, ...], ...]
+    guards: tuple[tuple[Guard, ...], ...]
+
+
+@dataclass(frozen=True)
+class FreeSizes:
+    """The sizes of a plan.
+
+    Attributes:
+        symbols: the dimensions that are free.
+        shapes: of each input, output and requirement, the expression of each dimension.
+        nbytes: of each buffer, the expression of its size.
+        kernels: the kernels that are told their sizes.
+        words: elements of an array of sizes.
+    """
+
+    symbols: tuple[FreeSymbol, ...]
+    shapes: tuple[tuple[str, ...], ...]
+    nbytes: tuple[str, ...]
+    kernels: tuple[KernelVariants, ...]
+    words: int
+
+    @cached_property
+    def _expressions(self) -> dict[str, Expr]:
+        texts = {text for shape in self.shapes for text in shape} | set(self.nbytes)
+        for kernel in self.kernels:
+            texts |= {text for sizes in kernel.sizes for text in sizes}
+            texts |= {text for guards in kernel.guards for guard in guards for text in guard[1:]}
+        return {text: parse(text) for text in texts}
+
+    def expression(self, text: str) -> Expr:
+        """Return one of the expressions."""
+        return self._expressions[text]
+
+    def values(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Return the value of every expression, by its text, for sizes of the symbols."""
+        return {text: each.at(sizes) for text, each in self._expressions.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> FreeSizes:
+        """Rebuild what `to_json` described.
+
+        Raises:
+            AttributeError, KeyError, TypeError or ValueError: it is something else.
+        """
+        return cls(
+            tuple(_symbol(each) for each in data["symbols"]),
+            tuple(tuple(map(str, shape)) for shape in data["shapes"]),
+            tuple(map(str, data["nbytes"])),
+            tuple(_kernel(each) for each in data["kernels"]),
+            int(data["words"]),
+        )
+
+
+def _symbol(entry: Mapping[str, Any]) -> FreeSymbol:
+    numbers = (int(entry[name]) for name in ("low", "high", "step", "hint", "shown"))
+    low, high, step, hint, shown = numbers
+    if not 0 < low <= high or step < 1:
+        raise ValueError("a free dimension has no sizes")
+    return FreeSymbol(str(entry["name"]), str(entry["identifier"]), low, high, step, hint, shown)
+
+
+def _kernel(entry: Mapping[str, Any]) -> KernelVariants:
+    guards = tuple(
+        tuple((str(kind), str(left), str(right)) for kind, left, right in each)
+        for each in entry["guards"]
+    )
+    sizes = tuple(tuple(map(str, each)) for each in entry["sizes"])
+    variants, words = tuple(map(str, entry["variants"])), tuple(map(str, entry["words"]))
+    if not len(variants) == len(words) == len(sizes) == len(guards) > 0:
+        raise ValueError("the variants of a kernel are not complete")
+    return KernelVariants(str(entry["name"]), variants, words, sizes, guards)
