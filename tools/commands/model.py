@@ -159,7 +159,7 @@ def sizes_of(options: argparse.Namespace) -> Sizes:
         for name, size in given.items()
         if isinstance(size, range)
     }
-    return Sizes(dict(options.shape), dims, dict(options.constant), ranges)
+    return Sizes(dict(options.shape), dims, dict(options.constant), ranges=ranges)
 
 
 def settings_of(options: argparse.Namespace) -> Config:
