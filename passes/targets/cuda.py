@@ -35,6 +35,7 @@ TARGET = Target(
         computes_summands=True,
         cuts_dimensions=True,
         max_column_bytes=_COLUMN_BYTES,
+        runs_side_by_side=True,
     ),
     layouts=GPU_LAYOUTS,
     is_simt=True,

@@ -51,6 +51,7 @@ class Machine:
         computes_summands: whether a reduction that shares no rows with what it reads computes that.
         cuts_dimensions: whether rows may begin inside of a dimension, between groups of channels.
         max_column_bytes: longest column that threads keep; 0 where operations share no columns.
+        runs_side_by_side: whether one launch computes operations that have nothing in common.
     """
 
     launch_ns: float
@@ -63,6 +64,7 @@ class Machine:
     computes_summands: bool
     cuts_dimensions: bool
     max_column_bytes: int = 0
+    runs_side_by_side: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

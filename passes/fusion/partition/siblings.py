@@ -10,6 +10,7 @@ from xyntra.passes.fusion.partition.partitions import Partition
 
 __all__ = ["merge_remaining", "merge_siblings"]
 
+_SHORT = 8  # launches: what takes longer gains too little by saving one
 Key = Callable[[Partition, int], Hashable]
 
 
@@ -28,17 +29,29 @@ def merge_remaining(partition: Partition) -> None:
 def merge_siblings(partition: Partition) -> None:
     """Merge groups of one level, which cannot depend on each other.
 
-    Pointwise kernels over equally many elements save a launch, and reads of what they share. Of
-    kernels that take less time than their launch, several go into one. What is computed once, when
-    the model is loaded, stays apart: equal kernels there are compiled once.
+    Pointwise kernels over equally many elements save a launch, and reads of what they share; so do
+    those of which no operation reduces, up to a few launches' time. Of kernels that take less time
+    than their launch, several go into one. What is computed once, when the model is loaded, stays
+    apart: equal kernels there are compiled once.
     """
     _merge_alike(partition, _same_space)
+    _merge_alike(partition, _same_size)
     _merge_alike(partition, _small)
 
 
 def _same_space(partition: Partition, root: int) -> Hashable:
     group = partition.group(root)
     if not _may_merge(group) or not group.is_pointwise:
+        return None
+    return partition.level(root), group.elements
+
+
+def _same_size(partition: Partition, root: int) -> Hashable:
+    """Blocks of a GPU compute independent operations side by side, whatever their loops are."""
+    group, machine = partition.group(root), partition.rules.machine
+    if not machine.runs_side_by_side or not _may_merge(group):
+        return None
+    if group.reduces or group.moves_only or group.nanoseconds >= _SHORT * machine.launch_ns:
         return None
     return partition.level(root), group.elements
 
