@@ -44,6 +44,7 @@ from xyntra.passes.lower.webgpu.shallow_expressions import ShallowExpressions
 from xyntra.passes.lower.webgpu.shuffles_through_memory import ShufflesThroughMemory
 from xyntra.passes.lower.webgpu.signed_integers import SignedIntegers
 from xyntra.passes.lower.webgpu.spirv_binary import spirv_binary
+from xyntra.passes.lower.webgpu.split_buffers import WINDOW, SplitBuffers
 from xyntra.passes.registry import Pass
 
 _WRITTEN = "xyntra.written"
@@ -69,6 +70,7 @@ class WebgpuLaunch:
             the words at which each begins there; empty where there is none.
         written: which of these it may write to.
         schedule: what its code was made by, in words.
+        starts: the byte at which each of `buffers` is bound, 0 but for parts of large ones.
     """
 
     entry: str
@@ -78,6 +80,7 @@ class WebgpuLaunch:
     packed: tuple[tuple[int, int], ...]
     written: tuple[bool, ...]
     schedule: str = ""
+    starts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -197,9 +200,10 @@ def to_spirv(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     BiasedAtomics().run(module)
     OpaqueRoundings().run(module)
     to_words(module)
+    SplitBuffers().run(module)
     PackBuffers().run(module)
     _check_workgroup_memory(module, device)
-    LowerGpuToSpirv(device.name).run(module)
+    LowerGpuToSpirv(device.name, is_in_words=True).run(module)
     for step in after:
         step.run(module)
     _say_what_is_written(module)
@@ -268,14 +272,16 @@ def _launch(op: ir.Operation) -> WebgpuLaunch:
     given = list(op.operands)[sum(segments[:ARGUMENTS]) :]
     whole = given[-1].owner if given else None
     packed = not isinstance(whole, ir.Block) and whole is not None and OFFSETS in whole.attributes
+    buffers = given[:-1] if packed else given
     return WebgpuLaunch(
         entry=str(ir.SymbolRefAttr(op.attributes["kernel"]).value[-1]),
         grid=(_number(op.operands[GRID - 1]), _number(op.operands[GRID])),
         block=_number(op.operands[BLOCK - 1]),
-        buffers=tuple(map(_argument, given[:-1] if packed else given)),
+        buffers=tuple(map(_argument, buffers)),
         packed=_packed(whole) if packed else (),
         written=tuple(ir.DenseBoolArrayAttr(op.attributes[_WRITTEN])),
         schedule=str(op.attributes[SCHEDULE].value) if SCHEDULE in op.attributes else "",
+        starts=tuple(map(_start, buffers)),
     )
 
 
@@ -286,6 +292,12 @@ def _number(value: ir.Value) -> int:
 def _packed(op: ir.Operation) -> tuple[tuple[int, int], ...]:
     starts = list(ir.DenseI64ArrayAttr(op.attributes[OFFSETS]))
     return tuple(zip(map(_argument, op.operands), map(int, starts), strict=True))
+
+
+def _start(value: ir.Value) -> int:
+    """Return the byte of its buffer at which something begins."""
+    is_part = not isinstance(value.owner, ir.Block) and WINDOW in value.owner.attributes
+    return int(ir.IntegerAttr(value.owner.attributes[WINDOW]).value) if is_part else 0
 
 
 def _argument(value: ir.Value) -> int:

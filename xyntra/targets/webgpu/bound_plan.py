@@ -70,11 +70,13 @@ class BoundShader:
     Attributes:
         launch: of the kernel.
         buffers: numbers of the buffers that it is bound to, in order.
+        ranges: first byte, and bytes, of each of these that are bound.
         copies: made ahead of it.
     """
 
     launch: ShaderLaunch
     buffers: tuple[int, ...]
+    ranges: tuple[tuple[int, int], ...]
     copies: tuple[BufferCopy, ...] = ()
 
 
@@ -178,9 +180,13 @@ class _Binder:
         keys: list[Hashable] = [("buffer", each) for each in self._plan.argument_buffers(step)]
         keys += [("scratch", number, slot) for slot in range(len(image.scratch))]
         given = [self._numbers[key] for key in keys]
-        return tuple(self._bound(each, given, step.kernel) for each in image.launches)
+        sizes = [self._plan.buffers[each].nbytes for each in self._plan.argument_buffers(step)]
+        sizes = [whole_words(each) for each in (*sizes, *image.scratch)]
+        return tuple(self._bound(each, given, sizes, step.kernel) for each in image.launches)
 
-    def _bound(self, launch: ShaderLaunch, given: Sequence[int], kernel: str) -> BoundShader:
+    def _bound(
+        self, launch: ShaderLaunch, given: Sequence[int], sizes: Sequence[int], kernel: str
+    ) -> BoundShader:
         pointers = [*launch.buffers, *(pointer for pointer, _ in launch.packed)]
         starts = [start for _, start in launch.packed]
         if any(not 0 <= each < len(given) for each in pointers) or min(starts, default=0) < 0:
@@ -191,7 +197,9 @@ class _Binder:
             )
         copies = self._copies(launch, given)
         whole = tuple(copy.destination for copy in copies[:1])
-        return BoundShader(launch, (*(given[each] for each in launch.buffers), *whole), copies)
+        ranges = _ranges(launch, sizes) + [(0, self._buffers[each].nbytes) for each in whole]
+        buffers = (*(given[each] for each in launch.buffers), *whole)
+        return BoundShader(launch, buffers, tuple(ranges), copies)
 
     def _copies(self, launch: ShaderLaunch, given: Sequence[int]) -> tuple[BufferCopy, ...]:
         """Add the buffer that a launch reads several from; returns how it is filled."""
@@ -207,6 +215,22 @@ class _Binder:
             BufferCopy(source, whole, start, min(end - start, size))
             for source, size, start, end in parts
         )
+
+
+def _ranges(launch: ShaderLaunch, sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Return first byte and bytes of what a launch is bound to: a part ends where the next begins.
+
+    Args:
+        launch: of the kernel.
+        sizes: bytes of all that the kernel is given.
+    """
+    starts = launch.starts or (0,) * len(launch.buffers)
+    bound = list(zip(launch.buffers, starts, strict=True))
+    found = []
+    for (pointer, start), (following, end) in zip(bound, [*bound[1:], (-1, 0)], strict=True):
+        is_part = following == pointer and end > start
+        found.append((start, max(WORD, (end if is_part else sizes[pointer]) - start)))
+    return found
 
 
 def _lives(plan: Plan, images: Mapping[str, ShaderImage]) -> dict[Hashable, Lifetime]:

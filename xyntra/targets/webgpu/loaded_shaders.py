@@ -212,11 +212,16 @@ class LoadedShaders:
         return self._device.create_buffer(size=whole_words(nbytes), usage=flags)
 
     def _check_size(self, nbytes: int, what: str) -> None:
-        limit = min(self._opened.binding_bytes, self._opened.buffer_bytes)
+        self._check(nbytes, what, self._opened.buffer_bytes, "has in one buffer")
+
+    def _check_binding(self, nbytes: int, what: str) -> None:
+        self._check(nbytes, what, self._opened.binding_bytes, "binds at once")
+
+    def _check(self, nbytes: int, what: str, limit: int, does: str) -> None:
         if nbytes > limit:
             raise UnsupportedError(
                 "webgpu-binding",
-                f"'{what}' has {nbytes:,} bytes, and the GPU binds {limit:,} at once",
+                f"'{what}' has {nbytes:,} bytes, and {limit:,} are what the GPU {does}",
                 cause=f"the limit is that of {self._opened.name}",
                 hint="use a GPU with a larger limit, or another target",
             )
@@ -231,9 +236,12 @@ class LoadedShaders:
                 layout = self._layout(launch.written)
                 pipeline = self._pipeline(self._images[kernel].wgsl, launch.entry, layout)
                 buffers = [self._buffers[each] for each in bound.buffers]
+                for (_, nbytes), index in zip(bound.ranges, bound.buffers, strict=True):
+                    self._check_binding(nbytes, self._bound.buffers[index].what)
+                parts = enumerate(zip(buffers, bound.ranges, strict=True))
                 entries = [
-                    {"binding": index, "resource": {"buffer": each, "offset": 0, "size": each.size}}
-                    for index, each in enumerate(buffers)
+                    {"binding": index, "resource": {"buffer": each, "offset": start, "size": size}}
+                    for index, (each, (start, size)) in parts
                 ]
                 bindings = self._device.create_bind_group(layout=layout, entries=entries)
             copies = tuple(

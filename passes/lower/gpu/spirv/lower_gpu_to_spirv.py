@@ -49,6 +49,8 @@ class LowerGpuToSpirv:
     name: ClassVar[str] = "lower-gpu-to-spirv"
     device: str = WEBGPU.name
     """What the code is for: says how many threads a subgroup has."""
+    is_in_words: bool = False
+    """Whether there are only scalars, flat memory and numbers of 32 bits."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite `module`.
@@ -58,8 +60,9 @@ class LowerGpuToSpirv:
             MLIRError: something in it has no SPIR-V.
         """
         device = device_of(self.device)
-        to_scalars(module)
-        to_words(module)
+        if not self.is_in_words:
+            to_scalars(module)
+            to_words(module)
         with module.context, module.location:
             _describe(module, device)
             run_upstream(module, _CONVERSIONS)

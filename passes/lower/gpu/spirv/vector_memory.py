@@ -36,13 +36,12 @@ class VectorMemory:
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite the functions and launches of `module`."""
-        with module.context:
+        with module.context, module.location:
             for function in operations_named(module, FUNCTION):
                 for memory in _memories(function):
                     if _is_in_vectors(memory):
                         _declare(memory)
-                with function.location:
-                    set_inputs(function)
+                set_inputs(function)
             pass_arguments(module)
 
 

@@ -41,7 +41,8 @@ func.func @k(%x: tensor<7x{size}x{dtype}>) -> tensor<{size}x7x{dtype}> {{
 }}
 """
 BUFFER = re.compile(
-    r"spirv\.GlobalVariable @(\w+)_arg_(\d+) .*?array<(\d+) x \w+, stride=(\d+)>.*StorageBuffer>"
+    r"spirv\.GlobalVariable @(\w+)_arg_(\d+) .*?array<(\d+) x [\w<>]+, "
+    r"stride=(\d+)>.*StorageBuffer>"
 )
 
 
@@ -91,16 +92,18 @@ def test_every_dtype_keeps_its_bytes(dtype: str, size: int) -> None:
     check(COPY.format(dtype=dtype, size=size))
 
 
-def test_barriers_order_buffers() -> None:
-    found = check(KERNELS["rows/rows.mlir"])
-    barriers = re.findall(r"spirv\.ControlBarrier .*", found)
+@pytest.mark.parametrize(
+    ("name", "ordered"), [("rows/rows.mlir", True), ("elementwise/transposed_tiles.mlir", False)]
+)
+def test_barriers_order_buffers_that_are_written_and_read(name: str, ordered: bool) -> None:
+    barriers = re.findall(r"spirv\.ControlBarrier .*", check(KERNELS[name]))
     assert barriers
-    assert all("UniformMemory" in each for each in barriers)
+    assert all(("UniformMemory" in each) == ordered for each in barriers)
 
 
 @pytest.mark.parametrize("lanes", [8, 16, 64])
 def test_butterflies_have_the_lanes_of_the_device(lanes: int) -> None:
-    device = replace(WEBGPU, subgroup=lanes)
+    device = replace(WEBGPU, subgroup=lanes, shuffles=True)
     with make_context():
         module = ir.Module.parse(KERNELS["reductions/reductions.mlir"])
         with ir.Location.unknown():

@@ -24,6 +24,8 @@ class ShaderLaunch:
             last to be bound, and the words at which each begins there; empty where there is none.
         written: which of these it may write to.
         schedule: what its code was made by, in words.
+        starts: the byte at which each of `buffers` is bound, for parts of one that is larger than a
+            binding; empty where all are bound as a whole.
     """
 
     entry: str
@@ -33,6 +35,7 @@ class ShaderLaunch:
     packed: tuple[tuple[int, int], ...]
     written: tuple[bool, ...]
     schedule: str = ""
+    starts: tuple[int, ...] = ()
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> ShaderLaunch:
@@ -47,9 +50,13 @@ class ShaderLaunch:
         packed = tuple((int(pointer), int(start)) for pointer, start in fields["packed"])
         if len(written) != len(buffers) + bool(packed):
             raise ValueError("a launch says of other buffers whether they are written")
+        starts = tuple(map(int, fields.get("starts", ())))
+        starts = starts if any(starts) else ()
+        if starts and (len(starts) != len(buffers) or min(starts) < 0):
+            raise ValueError("a launch says of other buffers where they begin")
         block, schedule = int(fields["block"]), str(fields["schedule"])
         grid = columns, rows
-        return cls(str(fields["entry"]), grid, block, buffers, packed, written, schedule)
+        return cls(str(fields["entry"]), grid, block, buffers, packed, written, schedule, starts)
 
 
 @dataclass(frozen=True)

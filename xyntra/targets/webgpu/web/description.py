@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from xyntra.errors import UnsupportedError
 from xyntra.plan.plan import Plan, Port, Requirement
 from xyntra.targets.webgpu.bound_plan import BoundPlan, BoundShader
 from xyntra.targets.webgpu.code.shader_image import ShaderImage
@@ -29,7 +30,11 @@ def described(
         bound: its launches.
         images: its kernels.
         shaders: where the WGSL of each kernel that has some begins in the file of all.
+
+    Raises:
+        UnsupportedError: a tensor is larger than what every browser binds.
     """
+    _refuse_parts(bound)
     names = list(shaders)
     kernels = [
         {
@@ -63,6 +68,16 @@ def described(
         "kernels": kernels,
         "steps": steps,
     }
+
+
+def _refuse_parts(bound: BoundPlan) -> None:
+    if any(each.launch.starts for launches in bound.steps for each in launches):
+        raise UnsupportedError(
+            "webgpu-binding",
+            "the model has a tensor of more than 134,217,728 bytes, which pages do not bind",
+            cause="browsers bind buffers of that size at most, unless told otherwise",
+            hint="run the model natively, which binds such tensors in parts",
+        )
 
 
 def _port(port: Port, bound: BoundPlan) -> dict[str, Any]:

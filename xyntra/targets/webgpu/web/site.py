@@ -36,6 +36,7 @@ def site_files(
 
     Raises:
         CompileError: the code is damaged, or a weight is missing.
+        UnsupportedError: a tensor is larger than what every browser binds.
     """
     images = images_of(artifact)
     bound = bind_plan(artifact.plan, images)
