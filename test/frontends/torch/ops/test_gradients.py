@@ -26,13 +26,15 @@ class Call(torch.nn.Module):  # type: ignore[misc, name-defined]
         return self.function(*inputs)
 
 
-def check(settings: Settings, function: Callable[..., Any], *inputs: Any) -> None:
-    """Compare a function, compiled, with itself."""
+def check(settings: Settings, function: Callable[..., Any], *inputs: Any) -> xyntra.Executable:
+    """Compare a function, compiled, with itself; returns what it was compiled to."""
     wanted = function(*inputs)
-    found = xyntra.compile(Call(function), inputs=inputs, config=settings)(*inputs)
+    exe = xyntra.compile(Call(function), inputs=inputs, config=settings)
+    found = exe(*inputs)
     kind = inputs[0].dtype
     near = {torch.float16: 2e-3, torch.bfloat16: 2e-2}.get(kind, 1e-4)
     torch.testing.assert_close(found, wanted, rtol=near, atol=near, check_stride=False)
+    return exe
 
 
 CONVOLUTIONS: list[tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]] = [
@@ -56,6 +58,14 @@ def test_convolutions(settings: Settings, image: Any, weight: Any, rest: Any) ->
         return aten.convolution_backward(grad, x, w, [grad.shape[1]], *rest, [True] * 3)
 
     check(settings, backward, grad, x, w)
+
+
+def test_the_gradient_of_a_large_kernel_is_one_convolution(settings: Settings) -> None:
+    """Not a contraction for each of its elements, which were thousands of kernels."""
+    x, grad, w = (torch.randn(s) for s in ((2, 3, 21, 21), (2, 4, 11, 11), (4, 3, 13, 13)))
+    rest = ([4], [2, 2], [6, 6], [1, 1], False, [0, 0], 1, [False, True, False])
+    exe = check(settings, lambda g, x: aten.convolution_backward(g, x, w, *rest)[1], grad, x)
+    assert len(exe.kernels) <= 2
 
 
 def test_a_convolution_of_which_one_gradient_is_wanted(settings: Settings) -> None:

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Gradients of convolutions: of the input by a convolution, of the weight by contractions."""
+"""Gradients of convolutions: of the input by a convolution, of the weight by one as well."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
-from math import prod
 from typing import Any
 
-from xyntra.dialects.builder import Tensor
+from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.torch.node import AtenNode, Result, handles
 from xyntra.frontends.torch.ops.nn import spatial
-
-_MOST_TAPS = 125
-"""Elements of a kernel of which each is a contraction of its own."""
 
 
 @handles("convolution_backward")
@@ -52,9 +47,11 @@ def _of_input(node: AtenNode, grad: Tensor, x: Tensor, weight: Tensor) -> Tensor
 
 
 def _of_weight(node: AtenNode, grad: Tensor, x: Tensor, weight: Tensor) -> Tensor:
-    """For each element of the kernel, the product of the gradient and what it was multiplied by.
+    """A convolution with the gradient as its kernel, where images and channels change places.
 
-    The roles of gradient and input are exchanged where the convolution is transposed.
+    An element of the kernel meets the input at every output's position: strides and dilations
+    change places as well. The roles of gradient and input are exchanged where the convolution is
+    transposed.
     """
     b, rank = node.b, weight.rank - 2
     strides, pads, dilations = _geometry(node, rank)
@@ -62,26 +59,27 @@ def _of_weight(node: AtenNode, grad: Tensor, x: Tensor, weight: Tensor) -> Tenso
     plain = not any(pads) and set(dilations) <= {1} and int(node["groups"]) == 1
     if plain and tuple(strides) == tuple(kernel) and not node["transposed"]:
         return cast(b, _of_patches(node, grad, x, weight), weight.dtype)
-    if prod(kernel) > _MOST_TAPS:
-        raise node.unsupported(f"the gradient of a kernel of {list(kernel)} elements")
     fixed, moved = (x, grad) if node["transposed"] else (grad, x)
-    out = fixed.shape[2:]
-    spans = [
-        (n - 1) * s + d * (k - 1) + 1
-        for n, s, d, k in zip(out, strides, dilations, kernel, strict=True)
+    groups = int(node["groups"])
+    rest = [
+        (n - 1) * s + d * (k - 1) + 1 - size - p
+        for n, s, d, k, size, p in zip(
+            fixed.shape[2:], strides, dilations, kernel, moved.shape[2:], pads, strict=True
+        )
     ]
-    high = [max(span - n - p, 0) for span, n, p in zip(spans, moved.shape[2:], pads, strict=True)]
-    padded = b.pad(moved, [0, 0, *pads], [0, 0, *high], 0)
-    taps = []
-    for place in product(*(range(k) for k in kernel)):
-        starts = [0, 0, *(i * d for i, d in zip(place, dilations, strict=True))]
-        part = b.slice(padded, starts, [*moved.shape[:2], *out], [1, 1, *strides])
-        taps.append(_contracted(node, fixed, part))
-    if len(taps) == 1:
-        return cast(b, b.reshape(taps[0], weight.shape), weight.dtype)
-    columns = [b.reshape(tap, [*weight.shape[:2], 1]) for tap in taps]
-    joined = node.by_onnx("Concat", *columns, axis=2)[0]
-    return cast(b, b.reshape(joined, weight.shape), weight.dtype)
+    window: dict[str, Any] = {"strides": dilations, "dilations": strides, "pads": [*pads, *rest]}
+    images = _images_as_channels(b, moved, groups)
+    kernels = b.transpose(fixed, [1, 0, *range(2, fixed.rank)])
+    found = node.by_onnx("Conv", images, kernels, group=groups, **window)[0]
+    return cast(b, b.transpose(found, [1, 0, *range(2, found.rank)]), weight.dtype)
+
+
+def _images_as_channels(b: TensorBuilder, images: Tensor, groups: int) -> Tensor:
+    """Turn [N, groups * C, *spatial] into [C, groups * N, *spatial]."""
+    count, channels, *space = images.shape
+    split = b.reshape(images, [count, groups, channels // groups, *space])
+    turned = b.transpose(split, [2, 1, 0, *range(3, split.rank)])
+    return b.reshape(turned, [channels // groups, groups * count, *space])
 
 
 def _of_patches(node: AtenNode, grad: Tensor, x: Tensor, weight: Tensor) -> Tensor:
@@ -94,19 +92,6 @@ def _of_patches(node: AtenNode, grad: Tensor, x: Tensor, weight: Tensor) -> Tens
     space, places = "hwd"[: len(out)], "xyz"[: len(out)]
     inner = "".join(a + c for a, c in zip(space, places, strict=True))
     return b.einsum(f"nm{space},nc{inner}->mc{places}", grad, patches, accumulator_of(grad.dtype))
-
-
-def _contracted(node: AtenNode, fixed: Tensor, part: Tensor) -> Tensor:
-    """Sum the products of two images [N, channels, *spatial] over N and space, group by group."""
-    b, groups, space = node.b, int(node["groups"]), "hwdxyz"[: fixed.rank - 2]
-    wide = accumulator_of(fixed.dtype)
-    if groups == 1:
-        return b.einsum(f"nm{space},nc{space}->mc", fixed, part, wide)
-    fixed, part = (
-        b.reshape(t, [t.shape[0], groups, t.shape[1] // groups, *t.shape[2:]])
-        for t in (fixed, part)
-    )
-    return b.einsum(f"ngm{space},ngc{space}->gmc", fixed, part, wide)
 
 
 def _of_bias(node: AtenNode, grad: Tensor) -> Tensor:
