@@ -55,14 +55,17 @@ export async function openDevice(plan: Plan, power?: GPUPowerPreference): Promis
   checkAdapter(adapter, plan);
   const hasTimes = adapter.features.has("timestamp-query");
   const features = [...plan.features, ...(hasTimes ? ["timestamp-query"] : [])];
-  const largest = Math.max(...plan.buffers.map((each) => each.nbytes), 0);
+  const largest = plan.buffers.reduce((most, each) => Math.max(most, each.nbytes), 0);
+  const launches = plan.steps.flatMap((step) => step.launches);
+  const bound = launches.flatMap((each) => each.ranges.map(([, nbytes]) => nbytes));
+  const most = bound.reduce((largest, each) => Math.max(largest, each), 0);
   const { limits } = adapter;
   const requiredLimits: Record<string, number> = {
     maxComputeWorkgroupStorageSize: limits.maxComputeWorkgroupStorageSize,
     maxStorageBuffersPerShaderStage: Math.max(plan.bindings, 8),
     maxComputeInvocationsPerWorkgroup: Math.max(plan.threads, 256),
     maxComputeWorkgroupSizeX: Math.max(plan.threads, 256),
-    maxStorageBufferBindingSize: Math.max(largest, 128 << 20),
+    maxStorageBufferBindingSize: Math.max(most, 128 << 20),
     maxBufferSize: Math.max(largest, 256 << 20),
   };
   for (const [name, wanted] of Object.entries(requiredLimits)) {
@@ -132,11 +135,19 @@ function checkAdapter(adapter: GPUAdapter, plan: Plan): void {
       hint: other,
     });
   }
-  const most = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
-  const large = plan.buffers.find((each) => each.nbytes > most);
+  const large = plan.buffers.find((each) => each.nbytes > limits.maxBufferSize);
   if (large) {
     throw new UnsupportedError("webgpu-binding", `'${large.what}' has ${large.nbytes} bytes`, {
-      because: `the GPU binds ${most} bytes at once`,
+      because: `a buffer of the GPU has ${limits.maxBufferSize} at most`,
+      hint: other,
+    });
+  }
+  for (const { buffers, ranges } of plan.steps.flatMap((step) => step.launches)) {
+    const wide = ranges.findIndex(([, nbytes]) => nbytes > limits.maxStorageBufferBindingSize);
+    if (wide < 0) continue;
+    const what = plan.buffers[buffers[wide]!]!.what;
+    throw new UnsupportedError("webgpu-binding", `'${what}' has ${ranges[wide]![1]} bytes`, {
+      because: `the GPU binds ${limits.maxStorageBufferBindingSize} bytes at once`,
       hint: other,
     });
   }

@@ -36,7 +36,8 @@ export async function makeDispatches(
     steps.map((pipelines, step) => pipelines.map((pipeline, number) => {
       const launch = plan.steps[step]!.launches[number]!;
       const entries = launch.buffers.map((each, binding) => {
-        return { binding, resource: { buffer: buffers[each]! } };
+        const [offset, size] = launch.ranges[binding]!;
+        return { binding, resource: { buffer: buffers[each]!, offset, size } };
       });
       const layout = maker.layout(launch.written);
       const bindings = opened.device.createBindGroup({ layout, entries });

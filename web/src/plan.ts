@@ -26,6 +26,8 @@ export interface Launch {
   entry: string;
   grid: [number, number];
   buffers: number[];
+  /** First byte, and bytes, of each of these that are bound. */
+  ranges: [number, number][];
   written: boolean[];
   /** Source, destination, offset in the destination, bytes: done ahead of the launch. */
   copies: [number, number, number, number][];
@@ -144,6 +146,12 @@ function checkPlan(plan: Plan): void {
 function checkLaunch(launch: Launch, sizes: number[]): void {
   check(launch.written.length === launch.buffers.length, "a launch has other buffers");
   check(launch.buffers.every((each) => whole(each, 0, sizes.length - 1)), "a launch has no buffer");
+  check(launch.ranges.length === launch.buffers.length, "a launch binds other buffers");
+  launch.ranges.forEach(([start, nbytes], index) => {
+    const size = sizes[launch.buffers[index]!]!;
+    check(whole(nbytes, 4, size) && nbytes % 4 === 0, "a launch binds beyond a buffer");
+    check(whole(start, 0, size - nbytes) && start % 256 === 0, "a launch binds beyond a buffer");
+  });
   check(launch.grid.every((each) => whole(each, 0, 65535)), "a launch is too large");
   for (const [source, destination, offset, nbytes] of launch.copies) {
     check(whole(nbytes, 0, sizes[source] ?? -1), "a copy reads beyond a buffer");

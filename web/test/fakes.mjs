@@ -93,7 +93,9 @@ export class FakeDevice {
   createPipelineLayout = (descriptor) => descriptor;
   createBindGroup({ entries, layout }) {
     if (entries.length !== layout.entries.length) this.report(new GPUValidationError("bindings"));
-    return entries.map((each) => each.resource.buffer);
+    return entries.map(({ resource: { buffer, offset, size } }) => {
+      return { bytes: buffer.bytes.subarray(offset, offset + size) };
+    });
   }
   async createComputePipelineAsync({ compute: { module, entryPoint } }) {
     this.made.pipelines += 1;

@@ -11,7 +11,9 @@ const ADD = `function add([x, w, y]) {
   const [a, b, c] = [x, w, y].map((each) => new Float32Array(each.buffer));
   for (let i = 0; i < 3; i++) c[i] = a[i] + b[i];
 }`;
-const launch = (entry, buffers, written, copies = []) => ({ entry, grid: [1, 1], buffers, written, copies });
+const launch = (entry, buffers, written, copies = [], ranges = buffers.map(() => [0, 12])) => {
+  return { entry, grid: [1, 1], buffers, ranges, written, copies };
+};
 const step = (kernel, launches, once = false) => ({ kernel, nodes: [`node ${kernel}`], once, launches });
 const port = (name, buffer, dtype = "float32", shape = [3]) => ({ name, dtype, shape, buffer });
 const buffers = (...sizes) => sizes.map((nbytes, number) => ({ nbytes, what: `buffer ${number}` }));
@@ -68,7 +70,7 @@ test("steps of the load, copies ahead of launches, and shared pipelines", async 
     contents: [[1, 0, 12]],
     steps: [
       step(0, [launch("twice", [1], [true])], true),
-      step(1, [launch("halves", [3, 2], [true, false], [[0, 2, 0, 12], [1, 2, 12, 12]])]),
+      step(1, [launch("halves", [3, 2], [true, false], [[0, 2, 0, 12], [1, 2, 12, 12]], [[0, 12], [0, 24]])]),
     ],
   }, {
     twice: "function twice([w]) { const a = new Float32Array(w.buffer); for (let i in a) a[i] *= 2; }",
@@ -94,6 +96,22 @@ for (const features of [["timestamp-query"], []]) {
     if (exact) assert.deepEqual([steps[0].start, steps[0].nanoseconds], [0, 1000]);
   });
 }
+
+test("a buffer that is bound in parts", async () => {
+  const parts = launch("both", [0, 0, 1], [false, false, true], [], [[0, 256], [256, 4], [0, 4]]);
+  browser(site({
+    inputs: [port("x", 0, "float32", [65])], outputs: [port("y", 1, "float32", [1])],
+    buffers: buffers(260, 4), steps: [step(0, [parts])],
+  }, {
+    both: `function both([low, high, y]) {
+      const [a, b, c] = [low, high, y].map((e) => new Float32Array(e.buffer, e.byteOffset, e.length / 4));
+      c[0] = 100 * a.length + a[63] + b[0];
+    }`,
+  }));
+  const model = await load();
+  const x = Float32Array.from({ length: 65 }, (_, index) => index);
+  assert.equal((await model.run({ x })).y.data[0], 6400 + 63 + 64);
+});
 
 test("a requirement that does not hold is its error", async () => {
   const flag = { ...port("flag", 0, "bool", [1]), buffer: 0 };
@@ -159,7 +177,8 @@ function identity(dtype, count) {
   const shape = [count];
   return site({
     inputs: [port("x", 0, dtype, shape)], outputs: [port("y", 1, dtype, shape)],
-    buffers: buffers(size, size), steps: [step(0, [launch("copy", [0, 1], [false, true])])],
+    buffers: buffers(size, size),
+    steps: [step(0, [launch("copy", [0, 1], [false, true], [], [[0, size], [0, size]])])],
   }, { copy: "function copy([x, y]) { y.set(x); }" });
 }
 
@@ -176,6 +195,7 @@ const DAMAGES = [
   ["plan.json", () => "{}", "plan-invalid", /no plan/],
   ["plan.json", (text) => text.replace('"version":1', '"version":9'), "plan-version", /version 9/],
   ["plan.json", (text) => text.replace('"buffer":2', '"buffer":7'), "plan-invalid", /'y' has no buffer/],
+  ["plan.json", (text) => text.replace('"ranges":[[0,12]', '"ranges":[[0,16]'), "plan-invalid", /beyond/],
   ["plan.json", (text) => text.replace("weights/0.bin", "../../x.bin"), "plan-invalid", /no file of a model/],
   ["plan.json", (text) => text.replace('"contents":[[1,0', '"contents":[[1,4'), "plan-invalid", /chunks/],
 ];
@@ -264,6 +284,7 @@ test("features and limits that the model needs", async () => {
     [{ features: ["shader-f16"] }, {}, "webgpu-feature", /shader-f16/],
     [{}, { maxStorageBuffersPerShaderStage: 2 }, "webgpu-bindings", /binds 2/],
     [{}, { maxComputeInvocationsPerWorkgroup: 32 }, "webgpu-threads", /32/],
+    [{}, { maxBufferSize: 8 }, "webgpu-binding", /'buffer 0' has 12 bytes[^]*at most/],
     [{}, { maxStorageBufferBindingSize: 8 }, "webgpu-binding", /'buffer 0' has 12 bytes[^]*a GPU of tests/],
   ];
   for (const [plan, limits, code, pattern] of cases) {

@@ -35,6 +35,7 @@ from xyntra.passes.lower.gpu.spirv.lower_gpu_to_spirv import (
 from xyntra.passes.lower.gpu.to_gpu import to_gpu
 from xyntra.passes.lower.gpu.to_stages import to_stages
 from xyntra.passes.lower.webgpu.biased_atomics import BiasedAtomics
+from xyntra.passes.lower.webgpu.exact_residuals import ExactResiduals
 from xyntra.passes.lower.webgpu.fold_grid import FoldGrid
 from xyntra.passes.lower.webgpu.nonfinite_constants import NonfiniteConstants
 from xyntra.passes.lower.webgpu.opaque_roundings import OpaqueRoundings
@@ -198,6 +199,7 @@ def to_spirv(module: ir.Operation, device: GpuDevice) -> ir.Operation:
         step.run(module)
     to_scalars(module)
     BiasedAtomics().run(module)
+    ExactResiduals().run(module)
     OpaqueRoundings().run(module)
     to_words(module)
     SplitBuffers().run(module)

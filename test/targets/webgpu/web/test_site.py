@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import xyntra
 from xyntra.errors import ArchiveError, UnsupportedError
 from xyntra.executable import Executable
 from xyntra.targets.webgpu.web import chunks
-from xyntra.targets.webgpu.web.site import PAGE_FILES, PLAN
+from xyntra.targets.webgpu.web.site import PAGE_FILES, PLAN, site_files
 from xyntra.tools import cli
 
 WEIGHT = np.arange(21 * 19, dtype=np.float32).reshape(21, 19)
@@ -84,6 +85,17 @@ def test_other_targets_are_refused(in_process: None, tmp_path: Path) -> None:
         xyntra.compile(small_model()).save_web(tmp_path / "site")
     assert caught.value.code == "web-target"
     assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.usefixtures("has_naga", "in_process")
+def test_tensors_that_pages_have_no_arrays_of(tmp_path: Path) -> None:
+    executable = xyntra.compile(small_model(), target="webgpu")
+    plan = executable.artifact.plan
+    narrow = replace(plan.inputs[0], dtype="float8_e5m2", shape=(3,))
+    artifact = replace(executable.artifact, plan=replace(plan, inputs=(narrow,)))
+    with pytest.raises(UnsupportedError, match="no arrays of") as caught:
+        list(site_files(artifact, executable.weights, ""))
+    assert caught.value.code == "web-type"
 
 
 def test_a_folder_that_cannot_be_made(executable: Executable, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from xyntra.dialects.dtypes import NARROW_TYPES
 from xyntra.errors import UnsupportedError
 from xyntra.plan.plan import Plan, Port, Requirement
 from xyntra.targets.webgpu.bound_plan import BoundPlan, BoundShader
@@ -32,9 +33,9 @@ def described(
         shaders: where the WGSL of each kernel that has some begins in the file of all.
 
     Raises:
-        UnsupportedError: a tensor is larger than what every browser binds.
+        UnsupportedError: `web-type` or `web-free`, pages have no arrays for it.
     """
-    _refuse_parts(bound)
+    _check(plan)
     names = list(shaders)
     kernels = [
         {
@@ -70,13 +71,21 @@ def described(
     }
 
 
-def _refuse_parts(bound: BoundPlan) -> None:
-    if any(each.launch.starts for launches in bound.steps for each in launches):
+def _check(plan: Plan) -> None:
+    """Refuse what pages have no arrays for."""
+    ports = [*plan.inputs, *plan.outputs]
+    narrow = next((port for port in ports if port.dtype in NARROW_TYPES), None)
+    if narrow is not None:
         raise UnsupportedError(
-            "webgpu-binding",
-            "the model has a tensor of more than 134,217,728 bytes, which pages do not bind",
-            cause="browsers bind buffers of that size at most, unless told otherwise",
-            hint="run the model natively, which binds such tensors in parts",
+            "web-type",
+            f"'{narrow.name}' is {narrow.dtype}, which pages have no arrays of",
+            hint="give the model inputs and outputs of other types",
+        )
+    if plan.free is not None:
+        raise UnsupportedError(
+            "web-free",
+            "the model has free dimensions, and pages run models of fixed sizes",
+            hint="give them sizes: dims={'batch': 1}, or --dim batch=1",
         )
 
 
@@ -106,6 +115,7 @@ def _launch(bound: BoundShader) -> dict[str, Any]:
         "entry": launch.entry,
         "grid": list(launch.grid),
         "buffers": list(bound.buffers),
+        "ranges": [list(each) for each in bound.ranges],
         "written": list(launch.written),
         "copies": [[c.source, c.destination, c.offset, c.nbytes] for c in bound.copies],
     }

@@ -36,16 +36,17 @@ def site_files(
 
     Raises:
         CompileError: the code is damaged, or a weight is missing.
-        UnsupportedError: a tensor is larger than what every browser binds.
+        UnsupportedError: pages have no arrays for it.
     """
     images = images_of(artifact)
     bound = bind_plan(artifact.plan, images)
+    shaders, starts = _shaders(images)
+    description = described(artifact.plan, bound, images, starts)
     described_chunks = []
     for data in chunks(artifact.plan, bound, weights):
         name, digest = named("weights/", data, ".bin")
         described_chunks.append({"file": name, "nbytes": len(data), "sha256": digest})
         yield name, data
-    shaders, starts = _shaders(images)
     name, digest = named("kernels-", shaders, ".wgsl")
     yield name, shaders
     for each in PAGE_FILES:
@@ -54,7 +55,7 @@ def site_files(
     plan = {
         "name": title,
         "compiler": f"xyntra {VERSION}",
-        **described(artifact.plan, bound, images, starts),
+        **description,
         "shaders": {"file": name, "nbytes": len(shaders), "sha256": digest},
         "chunks": described_chunks,
         "contents": [list(asdict(each).values()) for each in parts(bound)],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Built from web/src by web/build.mjs; sources 4acf9329e302baf3f0ea227a56c4425c7b44b5a7576d08a0aedd749649c244d1
+// Built from web/src by web/build.mjs; sources 50e063fe6684d4b25cc366e00dbcf304ffb24dd77eb5c88e7c58e651d1302033
 
 // src/errors.ts
 var XyntraError = class extends Error {
@@ -77,14 +77,17 @@ async function openDevice(plan, power) {
   checkAdapter(adapter, plan);
   const hasTimes = adapter.features.has("timestamp-query");
   const features = [...plan.features, ...hasTimes ? ["timestamp-query"] : []];
-  const largest = Math.max(...plan.buffers.map((each) => each.nbytes), 0);
+  const largest = plan.buffers.reduce((most2, each) => Math.max(most2, each.nbytes), 0);
+  const launches = plan.steps.flatMap((step) => step.launches);
+  const bound = launches.flatMap((each) => each.ranges.map(([, nbytes]) => nbytes));
+  const most = bound.reduce((largest2, each) => Math.max(largest2, each), 0);
   const { limits } = adapter;
   const requiredLimits = {
     maxComputeWorkgroupStorageSize: limits.maxComputeWorkgroupStorageSize,
     maxStorageBuffersPerShaderStage: Math.max(plan.bindings, 8),
     maxComputeInvocationsPerWorkgroup: Math.max(plan.threads, 256),
     maxComputeWorkgroupSizeX: Math.max(plan.threads, 256),
-    maxStorageBufferBindingSize: Math.max(largest, 128 << 20),
+    maxStorageBufferBindingSize: Math.max(most, 128 << 20),
     maxBufferSize: Math.max(largest, 256 << 20)
   };
   for (const [name, wanted] of Object.entries(requiredLimits)) {
@@ -151,11 +154,19 @@ function checkAdapter(adapter, plan) {
       hint: other
     });
   }
-  const most = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
-  const large = plan.buffers.find((each) => each.nbytes > most);
+  const large = plan.buffers.find((each) => each.nbytes > limits.maxBufferSize);
   if (large) {
     throw new UnsupportedError("webgpu-binding", `'${large.what}' has ${large.nbytes} bytes`, {
-      because: `the GPU binds ${most} bytes at once`,
+      because: `a buffer of the GPU has ${limits.maxBufferSize} at most`,
+      hint: other
+    });
+  }
+  for (const { buffers, ranges } of plan.steps.flatMap((step) => step.launches)) {
+    const wide = ranges.findIndex(([, nbytes]) => nbytes > limits.maxStorageBufferBindingSize);
+    if (wide < 0) continue;
+    const what = plan.buffers[buffers[wide]].what;
+    throw new UnsupportedError("webgpu-binding", `'${what}' has ${ranges[wide][1]} bytes`, {
+      because: `the GPU binds ${limits.maxStorageBufferBindingSize} bytes at once`,
       hint: other
     });
   }
@@ -824,7 +835,8 @@ async function makeDispatches(opened, plan, shaders, buffers, progress) {
   return named(opened, "binding buffers", "", () => steps.map((pipelines, step) => pipelines.map((pipeline, number) => {
     const launch = plan.steps[step].launches[number];
     const entries = launch.buffers.map((each, binding) => {
-      return { binding, resource: { buffer: buffers[each] } };
+      const [offset, size] = launch.ranges[binding];
+      return { binding, resource: { buffer: buffers[each], offset, size } };
     });
     const layout = maker.layout(launch.written);
     const bindings = opened.device.createBindGroup({ layout, entries });
@@ -974,6 +986,12 @@ function checkPlan(plan) {
 function checkLaunch(launch, sizes) {
   check(launch.written.length === launch.buffers.length, "a launch has other buffers");
   check(launch.buffers.every((each) => whole(each, 0, sizes.length - 1)), "a launch has no buffer");
+  check(launch.ranges.length === launch.buffers.length, "a launch binds other buffers");
+  launch.ranges.forEach(([start, nbytes], index) => {
+    const size = sizes[launch.buffers[index]];
+    check(whole(nbytes, 4, size) && nbytes % 4 === 0, "a launch binds beyond a buffer");
+    check(whole(start, 0, size - nbytes) && start % 256 === 0, "a launch binds beyond a buffer");
+  });
   check(launch.grid.every((each) => whole(each, 0, 65535)), "a launch is too large");
   for (const [source, destination, offset, nbytes] of launch.copies) {
     check(whole(nbytes, 0, sizes[source] ?? -1), "a copy reads beyond a buffer");
