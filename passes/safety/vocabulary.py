@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from xyntra.dialects.purity import NAMED_OPS
 from xyntra.dialects.requires import REQUIRES
+from xyntra.dialects.sizes import SIZE_OF
 
 __all__ = ["FUNCTION_ATTRIBUTES", "SCALAR_DIALECTS", "VALUE_ATTRIBUTES", "is_known", "is_qualified"]
 
@@ -69,7 +70,7 @@ VALUE_ATTRIBUTES = {
         f"xyntra.{name}"
         for name in ("constant", "dtype", "fixed_by", "input", "magnitude", "parameter", "rounded")
     ),
-    "res_attrs": frozenset({"xyntra.dtype", "xyntra.output", REQUIRES}),
+    "res_attrs": frozenset({"xyntra.dtype", "xyntra.output", REQUIRES, SIZE_OF}),
 }
 """Attributes of a function's arguments and results."""
 

@@ -51,6 +51,8 @@ def explain(
     lines = [*_summary(plan, called, at_load), ""]
     if plan.requirements:
         lines += [*_requirements(plan, width), ""]
+    if plan.sizes:
+        lines += [*_sizes(plan, width), ""]
     if plan.fallbacks:
         lines += [*_fallbacks(plan, width), ""]
     if plan.precisions or any(buffer.rounded_to for buffer in plan.buffers):
@@ -94,6 +96,16 @@ def _requirements(plan: Plan, width: int) -> list[str]:
         place = f"{each.place}: " if each.place else ""
         lines.append(f"  {printable(place + each.message)}")
         lines += [f"    {printable(cause)}" for cause in each.cause.splitlines()]
+    return [shorten(line, width) for line in lines]
+
+
+def _sizes(plan: Plan, width: int) -> list[str]:
+    """Return which dimensions of outputs a call cuts, and how large they are at most."""
+    lines = ["sizes that a call computes"]
+    for each in plan.sizes:
+        port = plan.outputs[each.output]
+        limit = f"at most {port.shape[each.dimension]}"
+        lines.append(f"  output {printable(port.name)}, dimension {each.dimension}: {limit}")
     return [shorten(line, width) for line in lines]
 
 

@@ -18,6 +18,7 @@ from xyntra.plan.plan import (
     Plan,
     Port,
     Requirement,
+    SizedDimension,
     Step,
     TensorType,
 )
@@ -49,6 +50,8 @@ def check_plan(plan: Plan) -> None:
     _check_ports(plan, plan.outputs, "output")
     for number, requirement in enumerate(plan.requirements):
         _check_requirement(plan, requirement, f"requirement {number}")
+    for number, sized in enumerate(plan.sizes):
+        _check_size(plan, sized, f"size {number}")
     _check_homes(plan, plan.inputs, "input")
     _check_homes(plan, plan.results, "output")
     for name, kernel in plan.kernels.items():
@@ -119,6 +122,17 @@ def _check_requirement(plan: Plan, requirement: Requirement, place: str) -> None
     is_boolean = (flag.name, flag.dtype, flag.shape, flag.fixed_by) == ("", "bool", (), ())
     _require(is_boolean, f"{place} is no boolean")
     _check_ports(plan, [flag], "output")
+
+
+def _check_size(plan: Plan, sized: SizedDimension, place: str) -> None:
+    known = _is_count(sized.output) and sized.output < len(plan.outputs)
+    _require(known, f"{place} is of no output")
+    rank = len(plan.outputs[sized.output].shape)
+    _require(_is_count(sized.dimension) and sized.dimension < rank, f"{place} is of no dimension")
+    count = sized.count
+    is_number = (count.name, count.dtype, count.shape, count.fixed_by) == ("", "int64", (), ())
+    _require(is_number, f"{place} is no number")
+    _check_ports(plan, [count], "output")
 
 
 def _check_homes(plan: Plan, ports: Sequence[Port], kind: BufferKind) -> None:

@@ -81,6 +81,21 @@ class Requirement:
 
 
 @dataclass(frozen=True)
+class SizedDimension:
+    """A dimension of an output whose size a call finds out.
+
+    Attributes:
+        output: number of the output, whose port has the largest size.
+        dimension: of it.
+        count: one int64 that a call computes beside its outputs: the real size.
+    """
+
+    output: int
+    dimension: int
+    count: Port
+
+
+@dataclass(frozen=True)
 class Buffer:
     """Memory of one tensor, row-major and contiguous.
 
@@ -183,6 +198,7 @@ class Plan:
         unfused: predicted totals with one kernel an operation; None where nothing is known.
         fallbacks: a sentence for each time that compiling fell back to something more general.
         requirements: what each call checks; programs compute the flags behind the outputs.
+        sizes: which dimensions of outputs each call cuts to a size that it computes.
         precisions: which nodes were computed with fewer bits than in the model, and which were not,
             and why: nodes, type and reason.
     """
@@ -198,11 +214,13 @@ class Plan:
     fallbacks: tuple[str, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     precisions: tuple[tuple[str, str, str], ...] = ()
+    sizes: tuple[SizedDimension, ...] = ()
 
     @cached_property
     def results(self) -> tuple[Port, ...]:
-        """All that a program computes: the outputs, then the flags of the requirements."""
-        return (*self.outputs, *(each.flag for each in self.requirements))
+        """All that a program computes: outputs, flags of the requirements, then sizes."""
+        flags = [each.flag for each in self.requirements]
+        return (*self.outputs, *flags, *(each.count for each in self.sizes))
 
     @property
     def parameters(self) -> list[str]:
@@ -258,6 +276,10 @@ class Plan:
             fallbacks=_items(data.get("fallbacks", ())),
             requirements=tuple(map(_requirement, _items(data.get("requirements", ())))),
             precisions=tuple(_texts(each) for each in _items(data.get("precisions", ()))),
+            sizes=tuple(
+                SizedDimension(**{**entry, "count": _port(entry["count"])})
+                for entry in _items(data.get("sizes", ()))
+            ),
         )
 
 
