@@ -66,8 +66,7 @@ class Executable:
         self._checked = InputChecks(artifact.plan.inputs)
         self._inputs = CallInputs(artifact.plan.inputs)
         self._count = len(artifact.plan.inputs)
-        own = len(artifact.plan.results) - len(artifact.plan.requirements)
-        self._results = OutputChecks(artifact.plan.results[:own])
+        self._results = OutputChecks(artifact.plan.own_outputs)
 
     def __repr__(self) -> str:
         from xyntra.observe.summary import summary

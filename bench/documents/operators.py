@@ -27,8 +27,12 @@ Elements of float8, float4 and of integers of 2 and 4 bits are moved, cast and (
 in a byte; no other operator has them.
 `Loop` and `Scan` are unrolled where the number of iterations is known when compiling.
 
-Refused, with an error that names the node: forms that an importer does not know, random numbers
-and shapes that depend on the data, sequences and strings. By name:
+Results of NonZero, Compress, Unique and NonMaxSuppression are as long as a call finds out. What
+reads them is computed where that is right on the largest size: elementwise operators, Transpose,
+Gather, GatherND, Slice, Concat, Squeeze, Unsqueeze and Shape; other operators are refused there.
+
+Refused, with an error that names the node: forms that an importer does not know, random numbers,
+other shapes that depend on the data, sequences and strings. By name:
 {refused}.
 
 This page is written by `python -m bench.documents.operators`.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from xyntra.dialects.aliases import ALIAS, COPIED
 from xyntra.dialects.purity import NAMED_OPS
 from xyntra.dialects.requires import REQUIRES
+from xyntra.dialects.result_sizes import SIZE_OF
 
 __all__ = ["FUNCTION_ATTRIBUTES", "SCALAR_DIALECTS", "VALUE_ATTRIBUTES", "is_known", "is_qualified"]
 
@@ -70,7 +71,7 @@ VALUE_ATTRIBUTES = {
         f"xyntra.{name}"
         for name in ("constant", "dtype", "fixed_by", "input", "magnitude", "parameter", "rounded")
     ),
-    "res_attrs": frozenset({"xyntra.dtype", "xyntra.output", ALIAS, COPIED, REQUIRES}),
+    "res_attrs": frozenset({"xyntra.dtype", "xyntra.output", ALIAS, COPIED, REQUIRES, SIZE_OF}),
 }
 """Attributes of a function's arguments and results."""
 

@@ -10,6 +10,7 @@ from torch_mlir import ir
 from xyntra.dialects import KernelFacts
 from xyntra.dialects.dtypes import ELEMENT_TYPES, ITEM_BYTES
 from xyntra.dialects.requires import is_flag_type, read_requirement, requirements_of
+from xyntra.dialects.result_sizes import is_size_type, read_size, sizes_of
 from xyntra.errors import InputError, ModelError, UnsupportedError
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.manager import run_pipeline
@@ -166,6 +167,25 @@ def _check_requirements(function: ir.Operation) -> None:
         except ValueError as error:
             raise ModelError(
                 "mlir-invalid", "'xyntra.requires' holds no error", place=place, cause=str(error)
+            ) from None
+    _check_sizes(function, type_)
+
+
+def _check_sizes(function: ir.Operation, type_: ir.FunctionType) -> None:
+    given = _attributes(function, "res_attrs")
+    numbers = {each.get("xyntra.output"): number for number, each in enumerate(given)}
+    for position, attribute in sizes_of(function):
+        place = f"function '{_symbol(function)}', result {position}"
+        if not is_size_type(type_.results[position]):
+            raise ModelError("mlir-invalid", "a size is one integer, tensor<i64>", place=place)
+        try:
+            name, dimension = read_size(attribute)
+            found = type_.results[numbers[name]]
+            if not isinstance(found, ir.RankedTensorType) or not 0 <= dimension < found.rank:
+                raise ValueError(f"'{name}' has no dimension {dimension}")
+        except (ValueError, KeyError) as error:
+            raise ModelError(
+                "mlir-invalid", "'xyntra.size_of' fits no result", place=place, cause=str(error)
             ) from None
 
 

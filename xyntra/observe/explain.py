@@ -56,6 +56,8 @@ def explain(
         lines += [*_requirements(plan, width), ""]
     if plan.aliases:
         lines += [*_aliases(plan, width), ""]
+    if plan.sizes:
+        lines += [*_sizes(plan, width), ""]
     if plan.fallbacks:
         lines += [*_fallbacks(plan, width), ""]
     if plan.precisions or any(buffer.rounded_to for buffer in plan.buffers):
@@ -109,6 +111,16 @@ def _aliases(plan: Plan, width: int) -> list[str]:
         port, state = plan.outputs[output], plan.inputs[number]
         how = f"copied at the end, because {port.copied}" if port.copied else "in place"
         lines.append(f"  {printable(port.name)} over {printable(state.name)}: {printable(how)}")
+    return [shorten(line, width) for line in lines]
+
+
+def _sizes(plan: Plan, width: int) -> list[str]:
+    """Return which dimensions of outputs a call cuts, and how large they are at most."""
+    lines = ["sizes that a call computes"]
+    for each in plan.sizes:
+        port = plan.outputs[each.output]
+        limit = f"at most {port.shape[each.dimension]}"
+        lines.append(f"  output {printable(port.name)}, dimension {each.dimension}: {limit}")
     return [shorten(line, width) for line in lines]
 
 

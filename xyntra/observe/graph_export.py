@@ -65,6 +65,7 @@ def _kernel_content(plan: Plan) -> dict[str, Any]:
         "inputs": [_port(port) for port in plan.inputs],
         "outputs": [_port(port) for port in plan.outputs],
         "requirements": [{**asdict(each), "flag": each.flag.buffer} for each in plan.requirements],
+        "sizes": [{**asdict(each), "count": each.count.buffer} for each in plan.sizes],
         "kernels": kernels,
         "buffers": [
             {"kind": buffer.kind, "bytes": buffer.nbytes, "name": buffer.name}

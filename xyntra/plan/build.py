@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -17,6 +17,7 @@ from xyntra.dialects import KernelFacts
 from xyntra.dialects.aliases import COPIED
 from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.requires import read_requirement, requirements_of
+from xyntra.dialects.result_sizes import read_size, sizes_of
 from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.analysis.kernel_function import constant_arguments
 from xyntra.passes.analysis.locations import source_nodes
@@ -33,6 +34,7 @@ from xyntra.plan.plan import (
     Plan,
     Port,
     Requirement,
+    SizedDimension,
     Step,
     TensorType,
 )
@@ -87,6 +89,7 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
         fallbacks=fallbacks_of(module),
         precisions=precisions_of(module),
         requirements=tuple(builder.requirements),
+        sizes=tuple(builder.sized()),
     )
 
 
@@ -145,6 +148,7 @@ class _PlanBuilder:
         self.inputs: list[Port] = []
         self.outputs: list[Port] = []
         self.requirements: list[Requirement] = []
+        self._counts: list[tuple[str, int, Port]] = []
         self.steps: list[Step] = []
         self.homes: dict[ir.Value, int] = {}
         block = main.regions[0].blocks[0]
@@ -262,7 +266,7 @@ class _PlanBuilder:
 
     def _return(self, op: ir.Operation, main: ir.Operation) -> None:
         attributes = _dictionaries(main, "res_attrs", len(op.operands))
-        required = dict(requirements_of(main))
+        required, sizes = dict(requirements_of(main)), dict(sizes_of(main))
         for value in self.states.values():
             if self.homes[value] not in self.latest:
                 raise CompileError("result-not-written", "no kernel writes an output in place")
@@ -279,9 +283,34 @@ class _PlanBuilder:
                 texts = read_requirement(required[position])
                 self.requirements.append(Requirement(flag, **texts))
                 continue
+            if position in sizes:
+                count = Port("", "int64", (), home)
+                self._counts.append((*read_size(sizes[position]), count))
+                continue
             name = given.get("xyntra.output", f"output{position}")
             port = self._port(name, given, ir.RankedTensorType(value.type), home)
             self.outputs.append(replace(port, copied=given.get(COPIED, "")))
+
+    def sized(self) -> Iterator[SizedDimension]:
+        """The dimensions of outputs that have a size of their own.
+
+        Raises:
+            CompileError: `size-of-nothing`, there is no such output or dimension.
+            UnsupportedError: other outputs are written where inputs lie.
+        """
+        if self._counts and self.states:
+            raise UnsupportedError(
+                "aliases-unsupported",
+                f"output '{self._counts[0][0]}' is as large as a call finds",
+                cause="outputs are written where inputs lie in models whose sizes are known",
+                hint="leave out aliases",
+            )
+        numbers = {port.name: number for number, port in enumerate(self.outputs)}
+        for name, dimension, count in self._counts:
+            number = numbers.get(name, -1)
+            if number < 0 or not 0 <= dimension < len(self.outputs[number].shape):
+                raise CompileError("size-of-nothing", f"there is no output '{name}' to be sized")
+            yield SizedDimension(number, dimension, count)
 
 
 def _returned(block: ir.Block) -> set[ir.Value]:

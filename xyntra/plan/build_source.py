@@ -15,6 +15,7 @@ from torch_mlir import ir
 from xyntra.dialects import KernelFacts
 from xyntra.dialects.dtypes import ELEMENT_TYPES, default_dtype
 from xyntra.dialects.requires import requirements_of
+from xyntra.dialects.result_sizes import sizes_of
 from xyntra.passes.analysis.functions import weight_positions
 from xyntra.passes.analysis.locations import source_nodes
 from xyntra.plan.plan import TensorType
@@ -55,7 +56,7 @@ class _Builder:
         self.homes: dict[ir.Value, int] = {}
         self.outputs: list[int | None] = []
         self.block = function.regions[0].blocks[0]
-        self.flags = dict(requirements_of(function))
+        self.flags = dict([*requirements_of(function), *sizes_of(function)])
         inputs = 0
         weights = weight_positions(self.block)
         for position, argument in enumerate(self.block.arguments):

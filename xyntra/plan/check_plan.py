@@ -18,6 +18,7 @@ from xyntra.plan.plan import (
     Plan,
     Port,
     Requirement,
+    SizedDimension,
     Step,
     TensorType,
 )
@@ -50,8 +51,11 @@ def check_plan(plan: Plan) -> None:
     flags = [requirement.flag for requirement in plan.requirements]
     for number, requirement in enumerate(plan.requirements):
         _check_requirement(plan, requirement, f"requirement {number}")
+    for number, sized in enumerate(plan.sizes):
+        _check_size(plan, sized, f"size {number}")
+    computed = [*flags, *(sized.count for sized in plan.sizes)]
     _check_homes(plan, plan.inputs, "input", "state")
-    _check_homes(plan, [*plan.outputs, *flags], "output", "state")
+    _check_homes(plan, [*plan.outputs, *computed], "output", "state")
     for name, kernel in plan.kernels.items():
         _require(_NAME.fullmatch(name) is not None, f"{name!r} is no name of a kernel")
         _check_kernel(kernel, f"kernel '{name}'")
@@ -122,6 +126,17 @@ def _check_requirement(plan: Plan, requirement: Requirement, place: str) -> None
     is_boolean = (flag.name, flag.dtype, flag.shape, flag.fixed_by) == ("", "bool", (), ())
     _require(is_boolean, f"{place} is no boolean")
     _check_ports(plan, [flag], "output")
+
+
+def _check_size(plan: Plan, sized: SizedDimension, place: str) -> None:
+    known = _is_count(sized.output) and sized.output < len(plan.outputs)
+    _require(known, f"{place} is of no output")
+    rank = len(plan.outputs[sized.output].shape)
+    _require(_is_count(sized.dimension) and sized.dimension < rank, f"{place} is of no dimension")
+    count = sized.count
+    is_number = (count.name, count.dtype, count.shape, count.fixed_by) == ("", "int64", (), ())
+    _require(is_number, f"{place} is no number")
+    _check_ports(plan, [count], "output")
 
 
 def _check_homes(plan: Plan, ports: Sequence[Port], *kinds: BufferKind) -> None:

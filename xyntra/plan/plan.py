@@ -85,6 +85,21 @@ class Requirement:
 
 
 @dataclass(frozen=True)
+class SizedDimension:
+    """A dimension of an output whose size a call finds out.
+
+    Attributes:
+        output: number of the output, whose port has the largest size.
+        dimension: of it.
+        count: one int64 that a call computes beside its outputs: the real size.
+    """
+
+    output: int
+    dimension: int
+    count: Port
+
+
+@dataclass(frozen=True)
 class Buffer:
     """Memory of one tensor, row-major and contiguous.
 
@@ -187,6 +202,7 @@ class Plan:
         unfused: predicted totals with one kernel an operation; None where nothing is known.
         fallbacks: a sentence for each time that compiling fell back to something more general.
         requirements: what each call checks; programs compute the flags behind the outputs.
+        sizes: which dimensions of outputs each call cuts to a size that it computes.
         precisions: which nodes were computed with fewer bits than in the model, and which were not,
             and why: nodes, type and reason.
         free: the dimensions that are free, with what changes with them; shapes and sizes are then
@@ -205,15 +221,18 @@ class Plan:
     requirements: tuple[Requirement, ...] = ()
     precisions: tuple[tuple[str, str, str], ...] = ()
     free: FreeSizes | None = None
+    sizes: tuple[SizedDimension, ...] = ()
 
     @cached_property
     def results(self) -> tuple[Port, ...]:
-        """What a program writes into memory of its own: outputs, then flags of the requirements.
+        """What a program writes into memory of its own: outputs, flags, then sizes."""
+        flags = [each.flag for each in self.requirements]
+        return (*self.own_outputs, *flags, *(each.count for each in self.sizes))
 
-        Outputs that are written where an input lies are not among them.
-        """
-        own = (port for port in self.outputs if self.buffers[port.buffer].kind != "state")
-        return (*own, *(each.flag for each in self.requirements))
+    @cached_property
+    def own_outputs(self) -> tuple[Port, ...]:
+        """The outputs that are not written where an input lies."""
+        return tuple(each for each in self.outputs if self.buffers[each.buffer].kind != "state")
 
     @cached_property
     def aliases(self) -> tuple[tuple[int, int], ...]:
@@ -280,6 +299,10 @@ class Plan:
             requirements=tuple(map(_requirement, _items(data.get("requirements", ())))),
             precisions=tuple(_texts(each) for each in _items(data.get("precisions", ()))),
             free=FreeSizes.from_json(data["free"]) if data.get("free") else None,
+            sizes=tuple(
+                SizedDimension(**{**entry, "count": _port(entry["count"])})
+                for entry in _items(data.get("sizes", ()))
+            ),
         )
 
 

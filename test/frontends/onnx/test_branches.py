@@ -254,7 +254,9 @@ def test_in_a_scan_inside_a_branch(settings: dict[str, object]) -> None:
 
 
 def test_two_branches_that_cannot_be_compiled(settings: dict[str, object]) -> None:
-    nodes = choice("y", "c0", broken("y_t"), [node("NonZero", ["x"], ["y_f"])])
+    nodes = choice(
+        "y", "c0", broken("y_t"), [node("NonZero", ["x"], ["n"]), node("ReduceSum", ["n"], ["y_f"])]
+    )
     with pytest.raises(UnsupportedError) as caught:
         xyntra.compile(model(nodes, flags(1), ["y"]), config=settings)
     assert caught.value.code == "if-branch"

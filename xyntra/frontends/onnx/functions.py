@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx
 
-from xyntra.frontends.onnx.node import Result
+from xyntra.frontends.onnx.values import Absent, Result, Sized, TensorSequence
 from xyntra.frontends.weight_types import dtype_of
 
 
@@ -84,8 +84,16 @@ def _newest(versions: Sequence[int], opset: int) -> int | None:
 
 def type_of(operand: Result) -> onnx.TypeProto:
     """Return the ONNX type of an operand; that of nothing where it is left out."""
-    if operand is None:
+    if operand is None or isinstance(operand, Absent):
         return onnx.TypeProto()
+    if isinstance(operand, TensorSequence):
+        kind = onnx.helper.np_dtype_to_tensor_dtype(dtype_of(operand.element))
+        tensor = onnx.helper.make_tensor_type_proto(kind, None)
+        return onnx.helper.make_sequence_type_proto(tensor)
+    if isinstance(operand, Sized):
+        kind = onnx.helper.np_dtype_to_tensor_dtype(dtype_of(operand.dtype))
+        sizes = [None if d in operand.sizes else n for d, n in enumerate(operand.largest)]
+        return onnx.helper.make_tensor_type_proto(kind, sizes)
     dtype = dtype_of(str(operand.dtype))
     kind = onnx.helper.np_dtype_to_tensor_dtype(dtype)
     return onnx.helper.make_tensor_type_proto(kind, operand.shape)

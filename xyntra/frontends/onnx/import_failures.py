@@ -15,11 +15,11 @@ import numpy as np
 import onnx
 from onnx.shape_inference import InferenceError, infer_node_outputs
 
-from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.tensors.broadcasting import ShapeError
 from xyntra.errors import CompileError, ModelError, XyntraError
 from xyntra.frontends.onnx.functions import type_of
 from xyntra.frontends.onnx.node import Node
+from xyntra.frontends.onnx.values import Absent, Sized, TensorSequence, Value
 
 __all__ = ["failure_of_import"]
 
@@ -52,12 +52,11 @@ def failure_of_import(node: Node, error: Exception) -> XyntraError:
     )
 
 
-def _described(operand: Operand) -> str:
-    return f"{_dtype(operand)} {list(operand.shape)}"
-
-
-def _dtype(operand: Operand) -> str:
-    return operand.dtype if isinstance(operand, Tensor) else operand.dtype.name
+def _described(operand: Value) -> str:
+    if isinstance(operand, (TensorSequence, Absent)):
+        return operand.dtype
+    shape = operand.largest if isinstance(operand, Sized) else operand.shape
+    return f"{operand.dtype} {list(shape)}"
 
 
 def _refusal_by_onnx(node: Node) -> str | None:

@@ -28,6 +28,7 @@ from xyntra.frontends.onnx import ops
 from xyntra.frontends.onnx.control.conditions import Conditions
 from xyntra.frontends.onnx.control.control_flow import import_control_flow
 from xyntra.frontends.onnx.control.requirements import Requirements
+from xyntra.frontends.onnx.control.sized import sized_results
 from xyntra.frontends.onnx.control.specialised import Specialised, ValueWanted
 from xyntra.frontends.onnx.file.names import check_texts
 from xyntra.frontends.onnx.folding.fold import fold
@@ -38,12 +39,13 @@ from xyntra.frontends.onnx.inputs.input_shapes import bind_inputs
 from xyntra.frontends.onnx.inputs.interface import dtype_name
 from xyntra.frontends.onnx.inputs.provenance import binding_hint
 from xyntra.frontends.onnx.main_function import MainFunction
-from xyntra.frontends.onnx.node import Node, Result, find_handler
+from xyntra.frontends.onnx.node import Node, find_handler
 from xyntra.frontends.onnx.opsets import domain_of, opsets_of
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.scope import Scope
 from xyntra.frontends.onnx.signature import check_narrow, check_signature
 from xyntra.frontends.onnx.states import States
+from xyntra.frontends.onnx.values import Absent, Result, Sized, TensorSequence, Value, part_name
 
 MAX_DEPTH = 32
 """Of graphs in nodes of graphs."""
@@ -182,11 +184,23 @@ class _Importer:
         graph = self.model.graph
         if not graph.output:
             raise ModelError("graph-invalid", "the graph has no outputs")
-        results = []
+        results: list[tuple[str, Tensor | Sized]] = []
         for value in graph.output:
             operand = scope.require(value.name, f"output '{value.name}'")
-            results.append((str(value.name), self.b.tensor(operand)))
+            results += self._parts(str(value.name), operand)
         self.main.finish(results, self.requirements)
+
+    def _parts(self, name: str, value: Value) -> list[tuple[str, Tensor | Sized]]:
+        """The results of `main` that an output is: one, those of a sequence, or none."""
+        match value:
+            case Sized():
+                return [(name, value)]
+            case Absent():
+                return []
+            case TensorSequence():
+                parts = enumerate(map(self.b.tensor, value.items))
+                return [(part_name(name, number), each) for number, each in parts]
+        return [(name, self.b.tensor(value))]
 
     def _graph(self, graph: onnx.GraphProto, scope: Scope, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -249,8 +263,9 @@ class _Importer:
                     f"{proto.op_type}: output '{name}' is not supported",
                     place=place,
                 )
-            if isinstance(result, Tensor):
-                self._check_bytes(result.shape, result.dtype, place)
+            if isinstance(result, (Tensor, Sized)):
+                shape = result.largest if isinstance(result, Sized) else result.shape
+                self._check_bytes(shape, result.dtype, place)
             scope.define(name, result, place)
 
     def _count_node(self, place: str) -> None:
@@ -294,7 +309,10 @@ class _Importer:
             run = partial(self._subgraph, scope, depth)
             known = (self.requirements, self.conditions)
             return self._guarded(lambda outer: import_control_flow(outer, run, *known), node)
-        if not domain and not any(isinstance(op, Tensor) for op in operands):
+        sized = self._guarded(sized_results, node)
+        if sized is not None:
+            return sized
+        if not domain and all(op is None or isinstance(op, np.ndarray) for op in operands):
             folded = self._guarded(fold, node)
             if folded is not None:
                 return folded
@@ -336,7 +354,7 @@ class _Importer:
 
     def _subgraph(
         self, scope: Scope, depth: int, graph: onnx.GraphProto, inputs: Sequence[Result]
-    ) -> list[Operand]:
+    ) -> list[Value]:
         """Import a graph inside `scope` and return its outputs."""
         place = f"graph '{graph.name}'"
         inner = Scope(parent=scope)
@@ -413,6 +431,7 @@ class _Importer:
 
 
 def _as_list(result: Result | Sequence[Result]) -> Sequence[Result]:
-    if isinstance(result, (Tensor, np.ndarray)) or result is None:
+    single = (Tensor, Sized, TensorSequence, Absent, np.ndarray)
+    if result is None or isinstance(result, single):
         return [result]
     return list(result)

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.result_sizes import SIZE_OF, size_attribute
 from xyntra.frontends.onnx.control.requirements import Requirements, erase_unused
 from xyntra.frontends.onnx.inputs.input_shapes import FIXED_BY
 from xyntra.frontends.onnx.inputs.provenance import inputs_behind
+from xyntra.frontends.onnx.values import Sized
 
 __all__ = ["MainFunction"]
 
@@ -60,10 +62,20 @@ class MainFunction:
         found = [self._arguments[number][:2] for number in numbers]
         return [name for each, name in found if each == kind]
 
-    def finish(self, results: Sequence[tuple[str, Tensor]], requirements: Requirements) -> None:
-        """Return named outputs, and behind them what is required; nothing is built afterwards."""
+    def finish(
+        self, results: Sequence[tuple[str, Tensor | Sized]], requirements: Requirements
+    ) -> None:
+        """Return named outputs, then what is required, then sizes; it is the last to be built."""
         required = requirements.merged()
-        tensors = [*(tensor for _, tensor in results), *(each.flag for each in required)]
+        whole = [(n, each.tensor if isinstance(each, Sized) else each) for n, each in results]
+        sizes = [
+            (size_of, name, dimension)
+            for name, each in results
+            if isinstance(each, Sized)
+            for dimension, size_of in sorted(each.sizes.items())
+        ]
+        tensors = [*(tensor for _, tensor in whole), *(each.flag for each in required)]
+        tensors += [size for size, _, _ in sizes]
         returned = [tensor.value for tensor in tensors]
         self.b.emit("func.return", returned, [])
         if requirements.is_partial:
@@ -79,9 +91,15 @@ class MainFunction:
                 [_interface_attribute(*entry) for entry in self._arguments]
             )
             attributes["res_attrs"] = ir.ArrayAttr.get(
-                [_interface_attribute("output", name, tensor.dtype) for name, tensor in results]
+                [_interface_attribute("output", name, tensor.dtype) for name, tensor in whole]
                 + [requirement.attribute() for requirement in required]
+                + [_size_attribute(name, dimension) for _, name, dimension in sizes]
             )
+
+
+def _size_attribute(output: str, dimension: int) -> ir.Attribute:
+    dtype = ir.StringAttr.get("int64")
+    return ir.DictAttr.get({"xyntra.dtype": dtype, SIZE_OF: size_attribute(output, dimension)})
 
 
 def _interface_attribute(

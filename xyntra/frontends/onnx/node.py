@@ -15,8 +15,8 @@ from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.frontends.onnx.operator_modules import operator_modules
 from xyntra.frontends.onnx.states import NO_STATES, States
+from xyntra.frontends.onnx.values import Absent, Result, Sized, TensorSequence
 
-Result = Operand | None
 Handler = Callable[["Node"], "Result | Sequence[Result]"]
 
 
@@ -134,14 +134,29 @@ class Node:
 
     def operand(self, position: int) -> Operand:
         """Input `position`, which the node must have."""
-        operand = self.operands[position] if position < len(self.operands) else None
+        operand = self.optional(position)
         if operand is None:
             raise self.invalid(f"input {position} is missing")
         return operand
 
     def optional(self, position: int) -> Operand | None:
-        """Input `position`, or None when it is left out."""
-        return self.operands[position] if position < len(self.operands) else None
+        """Input `position`, or None when it is left out.
+
+        Raises:
+            ModelError, UnsupportedError: it is no tensor whose shape is known.
+        """
+        operand = self.operands[position] if position < len(self.operands) else None
+        if isinstance(operand, Sized):
+            raise self.unsupported(f"the data decides the size of input {position}")
+        if isinstance(operand, (TensorSequence, Absent)):
+            raise self.invalid(f"input {position} is no tensor, but a {operand.dtype}")
+        return operand
+
+    def shape_of(self, value: Result) -> tuple[int, ...]:
+        """The shape of a tensor; UnsupportedError where it is none whose shape is known."""
+        if not isinstance(value, (Tensor, np.ndarray)):
+            raise self.unsupported("it has values that are no tensors whose shape is known")
+        return tuple(value.shape)
 
     def tensor(self, position: int) -> Tensor:
         """Input `position` as a tensor of the program."""

@@ -31,7 +31,7 @@ _OPERATORS: dict[str, dict[str, str]] = {
         "elementwise.dropout": "Dropout",
         "nn.einsum": "Einsum",
         "elementwise.simple": "Relu Sigmoid",
-        "tensors.gather": "Gather GatherElements GatherND Compress ReverseSequence",
+        "tensors.gather": "Gather GatherElements GatherND ReverseSequence",
         "nn.grid_sample": "GridSample",
         "tensors.joins": "Concat Split",
         "nn.linear_attention": "LinearAttention",
@@ -39,6 +39,7 @@ _OPERATORS: dict[str, dict[str, str]] = {
             Equal Greater GreaterOrEqual Less LessOrEqual And Or Xor Not Where IsNaN IsInf
         """,
         "nn.matmul": "MatMul Gemm",
+        "nn.non_max_suppression": "NonMaxSuppression",
         "nn.norm": """
             BatchNormalization LayerNormalization RMSNormalization
             SimplifiedLayerNormalization InstanceNormalization GroupNormalization
@@ -54,13 +55,14 @@ _OPERATORS: dict[str, dict[str, str]] = {
             ReduceSumSquare ReduceLogSum ReduceLogSumExp
         """,
         "refused": """
-            NonZero Unique NonMaxSuppression Bernoulli Multinomial RandomNormal
+            Bernoulli Multinomial RandomNormal
             RandomNormalLike RandomUniform RandomUniformLike
         """,
         "nn.resize": "Upsample Resize",
         "nn.roi_align": "RoiAlign DeformConv",
         "reductions.scan": "CumSum CumProd",
         "tensors.scatter": "ScatterElements Scatter ScatterND TensorScatter",
+        "tensors.selection": "NonZero Compress",
         "tensors.shape": """
             Identity Shape Size Reshape Flatten Squeeze Unsqueeze Transpose Expand Tile
             DepthToSpace SpaceToDepth
@@ -69,6 +71,7 @@ _OPERATORS: dict[str, dict[str, str]] = {
         "tensors.slice": "Slice",
         "nn.softmax": "Softmax LogSoftmax",
         "reductions.sort": "TopK",
+        "tensors.unique": "Unique",
         "elementwise.transcendental": """
             Sqrt Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Erf
         """,

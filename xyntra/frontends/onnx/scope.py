@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xyntra.dialects.builder import Operand
 from xyntra.errors import ModelError
+from xyntra.frontends.onnx.values import Result, Value
 
 
 @dataclass
@@ -17,9 +17,9 @@ class Scope:
     """
 
     parent: Scope | None = None
-    values: dict[str, Operand | None] = field(default_factory=dict)
+    values: dict[str, Result] = field(default_factory=dict)
 
-    def define(self, name: str, value: Operand | None, place: str) -> None:
+    def define(self, name: str, value: Result, place: str) -> None:
         """Add a value; ModelError when the graph has one of that name already."""
         if name in self.values:
             raise ModelError(
@@ -30,7 +30,7 @@ class Scope:
             )
         self.values[name] = value
 
-    def find(self, name: str, place: str) -> Operand | None:
+    def find(self, name: str, place: str) -> Result:
         """The value called `name`, for `place`; ModelError when nothing defines it."""
         scope: Scope | None = self
         while scope is not None:
@@ -41,7 +41,7 @@ class Scope:
             "undefined-value", f"value '{name}' is used but nothing defines it", place=place
         )
 
-    def require(self, name: str, place: str) -> Operand:
+    def require(self, name: str, place: str) -> Value:
         """As `find`; ModelError also when the value is left out."""
         operand = self.find(name, place)
         if operand is None:

@@ -8,18 +8,17 @@ from official import failures
 
 MODULES = """
 abs acos acosh add affinegrid and_ argmax argmin asin asinh atan atanh bitcast bitshift bitwiseand
-bitwisenot bitwiseor bitwisexor blackmanwindow cast castlike ceil center_crop_pad compress concat
+bitwisenot bitwiseor bitwisexor blackmanwindow cast castlike ceil center_crop_pad concat
 constant constantofshape cos cosh cumprod cumsum depthtospace det div equal erf exp expand eyelike
 flatten floor gather gatherelements gathernd greater greater_or_equal gridsample hammingwindow
 hannwindow hardmax identity if_ isinf isnan less less_or_equal log loop max mean melweightmatrix min
-mod mul neg nonzero not_ onehot or_ pad pow rangeop reciprocal reduce_log_sum reduce_log_sum_exp
+mod mul neg not_ onehot or_ pad pow rangeop reciprocal reduce_log_sum reduce_log_sum_exp
 reducel1 reducel2 reducemax reducemean reducemin reduceprod reducesum reducesumsquare reshape
 reversesequence round scan scatter scatterelements scatternd shape sign sin sinh size slice
-spacetodepth split sqrt squeeze stft sub sum tan tanh tensorscatter tile topk transpose trilu unique
+spacetodepth split sqrt squeeze stft sub sum tan tanh tensorscatter tile topk transpose trilu
 unsqueeze where xor
 """.split()
 
-UNIQUE = "without_axis", "with_axis", "with_axis_3d", "with_negative_axis"
 REFUSED: dict[str, dict[str, str]] = {
     "identity": {
         "test_identity_sequence": "type-unsupported",
@@ -27,15 +26,8 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "if_": {"test_if_seq": "if-branch", "test_if_opt": "if-branch"},
     "loop": {"test_loop13_seq": "type-unsupported", "test_loop16_seq_none": "type-unsupported"},
-    "nonzero": {"test_nonzero_example": "operator-unsupported"},
     "not_": {f"test_not_{rank}d": "opset-unsupported" for rank in (2, 3, 4)},
     "scan": {"test_scan_sum": "operator-unsupported"},
-    "unique": {
-        **{f"test_unique_sorted_{form}": "operator-unsupported" for form in UNIQUE},
-        "test_unique_not_sorted_without_axis": "operator-unsupported",
-        "test_unique_length_1": "operator-unsupported",
-        "test_unique_bfloat16_sorted_without_axis": "operator-unsupported",
-    },
 }
 
 

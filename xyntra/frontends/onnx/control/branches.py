@@ -18,11 +18,12 @@ from xyntra.errors import CompileError, UnsupportedError, XyntraError
 from xyntra.frontends.onnx.control.conditions import Condition, Conditions
 from xyntra.frontends.onnx.control.requirements import Requirements
 from xyntra.frontends.onnx.inputs.provenance import binding_to
-from xyntra.frontends.onnx.node import Node, Result
+from xyntra.frontends.onnx.node import Node
+from xyntra.frontends.onnx.values import Result, TensorSequence, Value
 
 __all__ = ["RunGraph", "import_if"]
 
-RunGraph = Callable[[onnx.GraphProto, Sequence[Result]], list[Operand]]
+RunGraph = Callable[[onnx.GraphProto, Sequence[Result]], list[Value]]
 """Imports a graph with the given inputs and returns its outputs."""
 
 _NAMES = {True: "then_branch", False: "else_branch"}
@@ -51,7 +52,7 @@ def import_if(
         return list(run(branches[bool(condition.item())], []))
     taken = node.b.reshape(condition, [])
     location = node.b.location
-    results: dict[bool, list[Operand]] = {}
+    results: dict[bool, list[Value]] = {}
     causes: dict[bool, str] = {}
     for holds, branch in branches.items():
         first = requirements.count
@@ -125,7 +126,34 @@ def _no_branch(node: Node, causes: Mapping[bool, str]) -> UnsupportedError:
     )
 
 
-def _select(node: Node, condition: Tensor, if_true: Operand, if_false: Operand) -> Tensor:
+def _select(node: Node, condition: Tensor, if_true: Value, if_false: Value) -> Result:
+    if isinstance(if_true, TensorSequence) and isinstance(if_false, TensorSequence):
+        return _select_items(node, condition, if_true, if_false)
+    plain = (Tensor, np.ndarray)
+    if not isinstance(if_true, plain) or not isinstance(if_false, plain):
+        node.want(condition)
+        raise node.unsupported(
+            "the condition depends on the data and a branch gives no tensor of one shape",
+            hint=node.binding_hint(condition),
+        )
+    return _select_tensor(node, condition, if_true, if_false)
+
+
+def _select_items(
+    node: Node, condition: Tensor, if_true: TensorSequence, if_false: TensorSequence
+) -> Result:
+    if len(if_true.items) != len(if_false.items):
+        node.want(condition)
+        raise node.unsupported(
+            "the condition depends on the data and the branches give sequences of other lengths",
+            hint=node.binding_hint(condition),
+        )
+    pairs = zip(if_true.items, if_false.items, strict=True)
+    items = [_select_tensor(node, condition, a, b) for a, b in pairs]
+    return TensorSequence(tuple(items), if_true.element)
+
+
+def _select_tensor(node: Node, condition: Tensor, if_true: Operand, if_false: Operand) -> Tensor:
     if if_true.shape != if_false.shape or str(if_true.dtype) != str(if_false.dtype):
         node.want(condition)
         raise node.unsupported(

@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
-from xyntra.frontends.onnx.node import Result
+from xyntra.frontends.onnx.values import Result
 
 __all__ = ["Condition", "Conditions"]
 

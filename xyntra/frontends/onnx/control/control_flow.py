@@ -16,7 +16,8 @@ from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.control.branches import RunGraph, import_if
 from xyntra.frontends.onnx.control.conditions import Conditions
 from xyntra.frontends.onnx.control.requirements import Requirements
-from xyntra.frontends.onnx.node import Node, Result
+from xyntra.frontends.onnx.node import Node
+from xyntra.frontends.onnx.values import Result, Value
 
 MAX_UNROLLED_NODES = 10_000
 """Loops that would become more nodes than this are refused."""
@@ -38,13 +39,13 @@ def import_control_flow(
 def _loop(node: Node, run: RunGraph) -> list[Result]:
     body: onnx.GraphProto = node.required("body")
     limit = int(node.constant(0).item()) if node.has(0) else None
-    running: Operand = node.operand(1) if node.has(1) else np.array(True)
+    running: Value = node.operand(1) if node.has(1) else np.array(True)
     carried: list[Result] = list(node.operands[2:])
     if len(body.input) != len(carried) + 2 or len(body.output) < len(carried) + 1:
         raise node.invalid("the body does not have the inputs and outputs of the loop")
     if limit is None and not node.has(1):
         raise node.unsupported("the loop has neither a trip count nor a condition")
-    collected: list[list[Operand]] = [[] for _ in body.output[len(carried) + 1 :]]
+    collected: list[list[Value]] = [[] for _ in body.output[len(carried) + 1 :]]
     step = 0
     while (limit is None or step < limit) and _known_condition(node, running):
         _check_size(node, body, step + 1)
@@ -57,7 +58,7 @@ def _loop(node: Node, run: RunGraph) -> list[Result]:
     return [*carried, *(_stacked(node, values, 0) for values in collected)]
 
 
-def _known_condition(node: Node, condition: Operand) -> bool:
+def _known_condition(node: Node, condition: Value) -> bool:
     if isinstance(condition, Tensor):
         node.want(condition)
         raise node.unsupported(
@@ -65,6 +66,8 @@ def _known_condition(node: Node, condition: Operand) -> bool:
             hint=node.binding_hint(condition)
             or "only loops whose condition is constant for the given shapes are supported",
         )
+    if not isinstance(condition, np.ndarray):
+        raise node.invalid("the condition is not one boolean")
     return bool(condition.item())
 
 
@@ -76,8 +79,11 @@ def _check_size(node: Node, body: onnx.GraphProto, steps: int) -> None:
         )
 
 
-def _stacked(node: Node, values: Sequence[Operand], axis: int) -> Operand:
-    """`values`, which have one shape, along a new dimension `axis`; known where all of them are."""
+def _stacked(node: Node, found: Sequence[Value], axis: int) -> Operand:
+    """Values of one shape along a new dimension `axis`; known where all of them are."""
+    values = [each for each in found if isinstance(each, (Tensor, np.ndarray))]
+    if len(values) < len(found):
+        raise node.unsupported("what the loop collects are no tensors whose shape is known")
     if not values:
         raise node.unsupported("the loop collects the results of no steps at all")
     known = [value for value in values if isinstance(value, np.ndarray)]
@@ -109,7 +115,7 @@ def _scan(node: Node, run: RunGraph) -> list[Result]:
         raise node.invalid("the sequences differ in length, or do not fit the body")
     (length,) = lengths
     _check_size(node, body, length)
-    collected: list[list[Operand]] = [[] for _ in range(outputs)]
+    collected: list[list[Value]] = [[] for _ in range(outputs)]
     for step in range(length):
         spans = zip(sequences, axes, backward, strict=True)
         elements = [
@@ -122,12 +128,12 @@ def _scan(node: Node, run: RunGraph) -> list[Result]:
     return [*states, *_scan_outputs(node, collected)]
 
 
-def _scan_outputs(node: Node, collected: Sequence[list[Operand]]) -> list[Operand]:
+def _scan_outputs(node: Node, collected: Sequence[list[Value]]) -> list[Operand]:
     axes = _numbers(node, "scan_output_axes", len(collected))
     backward = _numbers(node, "scan_output_directions", len(collected))
     results = []
     for values, axis, back in zip(collected, axes, backward, strict=True):
-        rank = len(values[0].shape) if values else 0
+        rank = len(node.shape_of(values[0])) if values else 0
         at = node.axis(axis, rank, insert=True)
         results.append(_stacked(node, values[::-1] if back else values, at))
     return results

@@ -6,15 +6,8 @@ Where all inputs are known at compile time they are evaluated then, and never co
 
 from __future__ import annotations
 
-from xyntra.frontends.onnx.node import Node, Result, handles
-
-
-@handles("NonZero", "Unique", "NonMaxSuppression")
-def data_dependent_shape(node: Node) -> Result:
-    raise node.unsupported(
-        "the shape of the result depends on the data",
-        hint="cut the model before this node and do the rest on the host",
-    )
+from xyntra.frontends.onnx.node import Node, handles
+from xyntra.frontends.onnx.values import Result
 
 
 @handles(

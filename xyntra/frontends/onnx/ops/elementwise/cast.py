@@ -8,8 +8,9 @@ from xyntra.dialects.dtypes import NARROW_TYPES, item_bytes, mlir_type
 from xyntra.dialects.narrow import convert
 from xyntra.dialects.scalar import Scalar, emit
 from xyntra.frontends.onnx.inputs.interface import dtype_name
-from xyntra.frontends.onnx.node import Node, Result, handles
+from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.simple import dtype_of
+from xyntra.frontends.onnx.values import Result
 
 
 @handles("Cast")

@@ -145,19 +145,6 @@ def gather_nd(node: Node) -> Tensor:
     return read_at(b, x, shape, reads, position)
 
 
-@handles("Compress")
-def compress(node: Node) -> Tensor:
-    """Only for a condition that is known at compile time: it decides the shape of the result."""
-    x, condition = node.tensor(0), node.constant(1).reshape(-1)
-    axis = node.attribute("axis")
-    if axis is None:
-        x, axis = node.b.reshape(x, [prod(x.shape)]), 0
-    axis = node.axis(axis, x.rank)
-    if condition.size > x.shape[axis]:
-        raise node.invalid(f"the condition is longer than the axis of {x.shape[axis]}")
-    return take(node.b, x, np.flatnonzero(condition), axis)
-
-
 @handles("ReverseSequence")
 def reverse_sequence(node: Node) -> Tensor:
     """Lengths beyond the time axis count as all of it, and negative ones as none."""

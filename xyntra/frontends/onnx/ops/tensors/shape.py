@@ -9,7 +9,8 @@ import numpy as np
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.tensors.broadcasting import broadcast_shapes
-from xyntra.frontends.onnx.node import Node, Result, handles
+from xyntra.frontends.onnx.node import Node, handles
+from xyntra.frontends.onnx.values import Result
 
 
 @handles("Identity")
