@@ -8,7 +8,11 @@ from xyntra.plan.free import FreeSizes, FreeSymbol, Guard, KernelVariants
 
 __all__ = ["explain_free", "shown_shape"]
 
-_WORDS = {"": "as at the sizes above", "loops": "plain loops"}
+_WORDS = {
+    "": "as at the sizes above",
+    "apart": "loops of their own for all nests",
+    "loops": "plain loops",
+}
 
 
 def explain_free(free: FreeSizes, width: int) -> list[str]:

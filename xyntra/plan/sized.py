@@ -42,7 +42,7 @@ def sized_plan(plan: Plan, free: FreeSizes, sizes: Mapping[str, int]) -> SizedPl
         for port, shape in zip(ports, free.shapes, strict=True)
     ]
     buffers = [
-        replace(buffer, nbytes=values[text]) if buffer.nbytes != values[text] else buffer
+        _resized(buffer, values[text]) if buffer.nbytes != values[text] else buffer
         for buffer, text in zip(plan.buffers, free.nbytes, strict=True)
     ]
     chosen, arrays = {}, {}
@@ -78,6 +78,12 @@ def every_step(plan: Plan, free: FreeSizes) -> tuple[Step, ...]:
         found += [_with_variant(step, {step.kernel: (name, array)}) for name in variants]
         found += [] if variants else [step]
     return tuple(found)
+
+
+def _resized(buffer: Buffer, nbytes: int) -> Buffer:
+    """Return a buffer of another size; a constant of which repeats one element."""
+    times = -(-nbytes // len(buffer.data)) if buffer.data else 0
+    return replace(buffer, nbytes=nbytes, data=(buffer.data * times)[:nbytes])
 
 
 def _with_variant(step: Step, chosen: Mapping[str, tuple[str, int]]) -> Step:

@@ -93,7 +93,7 @@ def _compare(
     if any(op.name != name for op in ops):
         names = " or ".join(dict.fromkeys(op.name for op in ops))
         raise _other_operations(f"what is one operation is {names}")
-    if name == _CONSTANT:
+    if name == _CONSTANT and not isinstance(ops[0].result.type, ir.ShapedType):
         values = [str(op.attributes["value"]) for op in ops]
         if len(set(values)) > 1:
             found.constants[number] = _constant(ops, samples)

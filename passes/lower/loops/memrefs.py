@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.analysis.sizes.session import sized
+from xyntra.passes.analysis.sizes.session import size_of, size_value, sized
 from xyntra.passes.analysis.sizes.size import most_of
 from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.analysis.walking import nested_operations, outside_bodies
@@ -70,6 +70,9 @@ def flattened(value: ir.Value) -> ir.Value:
     kind = ir.MemRefType(value.type)
     _, offset = kind.get_strides_and_offset()
     size = span(value)
+    told = size_value(sized(offset))
+    if told is not None:
+        return _flat_from(value, told, size)
     layout = ir.StridedLayoutAttr.get(offset, [1]) if offset else None
     flat = ir.Operation.create(
         "memref.reinterpret_cast",
@@ -83,6 +86,24 @@ def flattened(value: ir.Value) -> ir.Value:
         },
     )
     return flat.result
+
+
+def _flat_from(value: ir.Value, start: ir.Value, size: int) -> ir.Value:
+    """Return a one-dimensional memref from a place on that the kernel is told."""
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    layout = ir.StridedLayoutAttr.get(dynamic, [1])
+    kind = ir.MemRefType.get([size], ir.MemRefType(value.type).element_type, layout)
+    return ir.Operation.create(
+        "memref.reinterpret_cast",
+        results=[kind],
+        operands=[value, start],
+        attributes={
+            "static_offsets": ir.DenseI64ArrayAttr.get([dynamic]),
+            "static_sizes": ir.DenseI64ArrayAttr.get([size]),
+            "static_strides": ir.DenseI64ArrayAttr.get([1]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 0, 0]),
+        },
+    ).result
 
 
 def span(value: ir.Value) -> int:
@@ -111,8 +132,13 @@ def root(value: ir.Value) -> ir.Value:
 
 
 def view_offset(value: ir.Value) -> int:
-    """Return the element of its memory at which a memref of static layout starts."""
+    """Return the element of its memory at which a memref starts, of static layout or flat."""
     _, offset = ir.MemRefType(value.type).get_strides_and_offset()
+    if offset == ir.ShapedType.get_dynamic_stride_or_offset():
+        told = size_of(value.owner.operands[1])
+        if told is None:
+            raise ValueError("the start of a view is not told")
+        return told
     return sized(int(offset))
 
 

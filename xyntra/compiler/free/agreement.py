@@ -84,7 +84,15 @@ def _kernels(plans: Sequence[Plan]) -> list[dict[str, str]]:
 
 
 def _contents(plan: Plan) -> list[bytes]:
-    return [each.data for each in plan.buffers]
+    """Return the contents of constants; of one that repeats an element, that element."""
+    return [_repeated(each.data) for each in plan.buffers]
+
+
+def _repeated(data: bytes) -> bytes:
+    for size in (1, 2, 4, 8):
+        if len(data) > size and data == data[:size] * (len(data) // size):
+            return data[:size]
+    return data
 
 
 def _nodes(step: Step) -> str:

@@ -73,4 +73,8 @@ class FreeProgram:
             number: np.array(words, np.int64).view(np.uint8)
             for number, words in sized.arrays.items()
         }
+        pairs = enumerate(zip(self._base.plan.buffers, sized.plan.buffers, strict=True))
+        for number, (usual, own) in pairs:
+            if usual.data != own.data:
+                arrays[number] = np.frombuffer(own.data, np.uint8)
         return self._base.with_plan(sized.plan, arrays)

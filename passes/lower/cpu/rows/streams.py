@@ -22,7 +22,7 @@ from xyntra.passes.lower.cpu.rows.vector_rows import Key, RowPass, key
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position, index, offset, plus
-from xyntra.passes.lower.loops.memrefs import root
+from xyntra.passes.lower.loops.memrefs import root, view_offset
 
 _LINE = 64  # bytes
 _ALIGNMENT = 16  # bytes, which every allocator gives, and which the narrowest such store needs
@@ -57,8 +57,7 @@ class Streams:
         for access in accesses:
             size = _bytes(access.element_type)
             first = emit("memref.extract_aligned_pointer_as_index", [access.value], kind)
-            _, start = ir.MemRefType(access.value.type).get_strides_and_offset()
-            place = plus(offset(access, position), index(int(start)))
+            place = plus(offset(access, position), index(view_offset(access.value)))
             address = plus(first, integers.muli(place, index(size)))
             total = address if total is None else integers.ori(total, address)
         low = integers.andi(total, index(_ALIGNMENT - 1))
