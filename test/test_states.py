@@ -13,7 +13,7 @@ from onnx import TensorProto as T
 from onnx import helper as h
 
 import xyntra
-from xyntra.errors import InputError, XyntraError
+from xyntra.errors import InputError, UnsupportedError, XyntraError
 
 BATCH, HEADS, ROOM, SIZE = 2, 3, 32, 8
 CONFIG = {"cache": False, "strict": True}
@@ -296,3 +296,36 @@ def _attended(q: Array, keys: Array, values: Array, lengths: Array) -> Array:
                 weights = np.exp(scores - scores.max())
                 result[b, i, head] = weights / weights.sum() @ values[b, group, :seen]
     return result.reshape(batch, queries, heads * size)
+
+
+def concatenating_model(*, shape: bool = False, length: int = 1) -> onnx.ModelProto:
+    """Concat of a cache and new positions, and perhaps the shape of the cache."""
+    info = h.make_tensor_value_info
+    inputs = [info("past", T.FLOAT, [BATCH, HEADS, ROOM, SIZE])]
+    inputs.append(info("new", T.FLOAT, [BATCH, HEADS, length, SIZE]))
+    outputs = [info("present", T.FLOAT, [BATCH, HEADS, None, SIZE])]
+    nodes = [h.make_node("Concat", ["past", "new"], ["present"], axis=2)]
+    if shape:
+        nodes.append(h.make_node("Shape", ["past"], ["sizes"]))
+        outputs.append(info("sizes", T.INT64, [4]))
+    graph = h.make_graph(nodes, "concat", inputs, outputs)
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+
+
+def test_a_concat_appends_to_a_cache_with_room() -> None:
+    exe = compiled(concatenating_model(), present="past")
+    assert [port.name for port in exe.inputs] == ["past", "new", "cache_length"]
+    past, new = arrays()
+    expected = appended(past, new, np.array([3, 0]))
+    assert exe(past, new, np.array([3, 0])) is past
+    np.testing.assert_array_equal(past, expected)
+    with pytest.raises(InputError) as failure:
+        exe(past, new, np.array([0, ROOM]))
+    assert failure.value.code == "state-full"
+    np.testing.assert_array_equal(past, expected)
+
+
+@pytest.mark.parametrize("model", [concatenating_model(shape=True), concatenating_model(length=2)])
+def test_what_the_length_of_a_cache_decides_is_refused(model: onnx.ModelProto) -> None:
+    with pytest.raises(UnsupportedError):
+        compiled(model, present="past")

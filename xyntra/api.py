@@ -36,35 +36,29 @@ def compile(  # noqa: A001  (the name that users expect)
     """Compile a model into an executable.
 
     Args:
-        model: path of an ONNX or MLIR file, the contents of one (bytes, or MLIR text), an
-            `onnx.ModelProto`, a `torch.nn.Module`, a ScriptModule, a
-            `torch.export.ExportedProgram`, or the path of a .pt2 file or of one of TorchScript
-            (.pt). What is compiled from PyTorch takes and returns what the module does.
+        model: path of an ONNX or MLIR file, its contents (bytes, or MLIR text), `onnx.ModelProto`,
+            `torch.nn.Module`, ScriptModule or `torch.export.ExportedProgram`, or the path of a .pt2
+            or .pt file. What comes from PyTorch takes and returns what the module does.
         target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", "cuda:sm_90a",
             which is code for an architecture and needs no GPU, or "webgpu".
-        inputs: shapes or example arrays of inputs with free dimensions, by name or in order, in
-            which a name stands for a size that `dims` gives; for a `torch.nn.Module` its example
-            inputs.
+        inputs: shapes or example arrays of inputs, by name or in order, in which a name stands for
+            a size that `dims` gives; for a `torch.nn.Module` its example inputs.
         dims: sizes of dimensions that the model names, such as {"batch": 1}; wherever a name
             stands, its size is the same. A range, such as {"seq": range(1, 513)}, leaves a
             dimension free: the executable takes every size in it (on the CPU).
         constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
             are no inputs of the executable any more, and an `If` that they decide takes its branch.
-        specialize: values that inputs will have, as for `constants`. Where a shape or a loop
-            depends on such an input, the model is compiled for its value, and a call that gives
-            another one is an InputError.
-        precision: of a model of f32: "f32", or "f16" or "bf16", which store weights in 16 bits and,
-            on GPUs, also store tensors and multiply in them (sums stay f32); or on an NVIDIA GPU
-            "tf32", which rounds factors to 11 bits.
-        io: types of inputs and outputs that are f32 in the model: "model" for the same, or that of
-            `precision`, "f16" or "bf16".
+        specialize: values that inputs will have: where a shape or a loop depends on one, the model
+            is compiled for it, and a call that gives another is an InputError.
+        precision: of a model of f32: "f32"; "f16" or "bf16" for weights and, on GPUs, tensors of 16
+            bits; or on an NVIDIA GPU "tf32", which rounds factors to 11 bits.
+        io: types of inputs and outputs of f32: "model" for the same, or that of `precision`.
         samples: inputs of a few usual calls (mappings by name, sequences in order, or arrays), by
             which `precision` "f16" and "bf16" find what must stay f32 on GPUs.
         aliases: inputs that outputs are written over, by the names of the outputs, such as
             {"present": "past"}: a call changes the array of the input. docs/state.md says more.
         threads: that work on one call; `XYNTRA_THREADS`, or one for each core, where not given.
-        trust_code: allow MLIR text below the level of kernel functions (stages, gpu, nvvm and ptx),
-            which can read and write any memory, like a program: only if you trust its author.
+        trust_code: allow MLIR text below the level of kernels, which can do what a program can.
         config: further settings: a `Config`, a mapping, or the path of a TOML file.
 
     Raises:

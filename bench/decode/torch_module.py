@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch._dynamo
 from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 
 from bench.decode.size import Decoder, rotation
@@ -34,26 +35,27 @@ class StaticCacheDecoder(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.decoder = decoder
-        self.held = {
-            name: torch.from_numpy(array if array.ndim == 1 else array.T.copy()).to(device)
-            for name, array in weights.items()
-        }
+        for name, array in weights.items():
+            weight = torch.from_numpy(array if array.ndim == 1 else array.T.copy()).to(device)
+            self.register_buffer(_own(name), weight)  # which graphs need not copy
         cosine, sine = (torch.from_numpy(each).to(device) for each in rotation(decoder, room))
-        self.cosine, self.sine = torch.cat([cosine, cosine], 1), torch.cat([sine, sine], 1)
+        self.register_buffer("cosine", torch.cat([cosine, cosine], 1))
+        self.register_buffer("sine", torch.cat([sine, sine], 1))
         shape = (decoder.layers, 2, batch, decoder.groups, room, decoder.size)
         dtype = getattr(torch, decoder.dtype)
-        self.cache = torch.zeros(shape, dtype=dtype, device=device)
-        self.rows = torch.arange(batch, device=device)
-        self.places = torch.arange(room, device=device)
+        self.register_buffer("cache", torch.zeros(shape, dtype=dtype, device=device))
+        self.register_buffer("rows", torch.arange(batch, device=device))
+        self.register_buffer("places", torch.arange(room, device=device))
+        torch._dynamo.mark_static_address(self.cache)
 
     def forward(self, x: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
         """The result for `x`, [batch, 1, hidden], at the positions `last`, [batch]."""
-        decoder, held = self.decoder, self.held
+        decoder = self.decoder
         batch = x.shape[0]
         cosine, sine = (each[last][:, None, None] for each in (self.cosine, self.sine))
         seen = (self.places[None] <= last[:, None])[:, None, None]
         for number in range(decoder.layers):
-            w = {name: held[f"{number}.{name}"] for name in _NAMES}
+            w = {name: getattr(self, _own(f"{number}.{name}")) for name in _NAMES}
             normed = rms_norm(x, (decoder.hidden,), w["norm1"], _EPSILON)
             q, k, v = (
                 (normed @ w[part].T).view(batch, 1, -1, decoder.size).transpose(1, 2)
@@ -68,11 +70,15 @@ class StaticCacheDecoder(torch.nn.Module):
             normed = rms_norm(x, (decoder.hidden,), w["norm2"], _EPSILON)
             inner = silu(normed @ w["gate"].T) * (normed @ w["up"].T)
             x = x + inner @ w["down"].T
-        x = rms_norm(x, (decoder.hidden,), held["norm"], _EPSILON)
-        return x @ held["head"].T if decoder.vocabulary else x
+        x = rms_norm(x, (decoder.hidden,), self.w_norm, _EPSILON)
+        return x @ self.w_head.T if decoder.vocabulary else x
 
 
 _NAMES = ("norm1", "q", "k", "v", "o", "norm2", "gate", "up", "down")
+
+
+def _own(name: str) -> str:
+    return f"w_{name.replace('.', '_')}"
 
 
 def _turned(x: torch.Tensor) -> torch.Tensor:

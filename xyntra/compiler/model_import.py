@@ -34,7 +34,7 @@ def _imported(request: Request) -> ir.Module:
             dims=request.dims,
             constants=request.constants,
             values=request.values,
-            states=frozenset(request.aliases.values()),
+            aliases=request.aliases,
             waits=not request.architecture,
         )
     if request.kind == "torch":

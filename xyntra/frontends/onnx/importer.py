@@ -10,7 +10,7 @@ the function, named by an attribute.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import prod
@@ -44,7 +44,7 @@ from xyntra.frontends.onnx.opsets import domain_of, opsets_of
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.scope import Scope
 from xyntra.frontends.onnx.signature import check_narrow, check_signature
-from xyntra.frontends.onnx.states import States
+from xyntra.frontends.onnx.states import LENGTH, States
 from xyntra.frontends.onnx.values import Absent, Result, Sized, TensorSequence, Value, part_name
 
 MAX_DEPTH = 32
@@ -68,7 +68,7 @@ def import_model(
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, Mapping[str, Any]] | None = None,
     values: Mapping[str, Mapping[str, Any]] | None = None,
-    states: Collection[str] = (),
+    aliases: Mapping[str, str] | None = None,
     waits: bool = True,
 ) -> ir.Module:
     """Import a scanned model.
@@ -81,7 +81,8 @@ def import_model(
         dims: sizes of named dimensions.
         constants: values of inputs, as for `bind_values`; these are no arguments of `main`.
         values: of inputs in calls, which take their place where a shape depends on them.
-        states: inputs that outputs are written over; operators that update one say so by loops.
+        aliases: inputs that outputs are written over, by the names of the outputs; operators that
+            update one say so by loops.
         waits: whether calls wait for their results, and so can fail where a state has no room.
 
     Returns:
@@ -103,7 +104,7 @@ def import_model(
     with _deep_recursion():
         used: frozenset[str] = frozenset()
         while True:
-            importer = _Importer(model, context, max_tensor_bytes, states, waits=waits)
+            importer = _Importer(model, context, max_tensor_bytes, aliases or {}, waits=waits)
             try:
                 return importer.run(shapes, dims or {}, constants or {}, values or {}, used)
             except ValueWanted as wanted:
@@ -127,11 +128,11 @@ class _Importer:
         model: onnx.ModelProto,
         context: ir.Context,
         max_tensor_bytes: int,
-        states: Collection[str] = (),
+        aliases: Mapping[str, str],
         *,
         waits: bool = True,
     ) -> None:
-        self.states, self.waits = States(states), waits
+        self.states, self.waits = States(aliases), waits
         self.model = model
         self.context = context
         self.max_tensor_bytes = max_tensor_bytes
@@ -176,9 +177,22 @@ class _Importer:
                 else:
                     self.specialised.require(self.requirements, self.b, tensor, name)
             scope.define(name, value, f"input '{name}'")
+        self._declare_length(graph)
         self._graph(graph, scope, depth=0)
         self._finish(scope)
         return self.main.module
+
+    def _declare_length(self, graph: onnx.GraphProto) -> None:
+        """Add the input that says how long caches are which a Concat appends to."""
+        self.states.note_joins(graph.node)
+        joined = [v for v, name in self.states.values.items() if name in self.states.joined]
+        if joined and any(value.name == LENGTH for value in graph.input):
+            raise UnsupportedError(
+                "input-name", f"an input that is not the length of caches is called '{LENGTH}'"
+            )
+        if joined:
+            batch = ir.RankedTensorType(joined[0].type).shape[0]
+            self.states.length = self.main.argument("input", LENGTH, [batch], "int64")
 
     def _finish(self, scope: Scope) -> None:
         graph = self.model.graph

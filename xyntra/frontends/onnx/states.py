@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import onnx
 from torch_mlir import ir
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
@@ -14,7 +15,10 @@ from xyntra.dialects.tensors.loops import for_each, insert, when
 from xyntra.frontends.onnx.control.requirements import Requirements
 from xyntra.passes.analysis.views import origin_of
 
-__all__ = ["NO_STATES", "States"]
+__all__ = ["LENGTH", "NO_STATES", "States"]
+
+LENGTH = "cache_length"
+"""The input that says how many positions there are in caches that a Concat appends to."""
 
 _FULL = {
     "code": "state-full",
@@ -30,20 +34,39 @@ class States:
     """The inputs of a model that outputs are written over.
 
     Attributes:
-        names: of these inputs.
+        aliases: these inputs by the names of the outputs.
         requirements: where calls are told to fail that overflow one; None where they cannot be
             without waiting for the device: nothing is written there, either.
-        values: their arguments.
+        values: their arguments, with their names.
+        joined: those that a Concat appends to. Their length is that of the room, which is none of
+            the model: its own is an input of the executable.
+        length: that input, an int64 for each sequence, where there are such.
     """
 
-    names: Collection[str] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
     requirements: Requirements | None = None
-    values: set[ir.Value] = field(default_factory=set)
+    values: dict[ir.Value, str] = field(default_factory=dict)
+    joined: frozenset[str] = frozenset()
+    length: Tensor | None = None
 
     def note(self, name: str, tensor: Tensor) -> None:
         """Note the argument of an input."""
-        if name in self.names:
-            self.values.add(tensor.value)
+        if name in self.aliases.values():
+            self.values[tensor.value] = name
+
+    def note_joins(self, nodes: Iterable[onnx.NodeProto]) -> None:
+        """Note the inputs that a Concat appends to, of which an output is an alias."""
+        self.joined = frozenset(
+            node.input[0]
+            for node in nodes
+            if node.op_type == "Concat"
+            and len(node.input) == 2
+            and self.aliases.get(node.output[0]) == node.input[0]
+        )
+
+    def is_joined(self, tensor: Tensor) -> bool:
+        """Tell whether `tensor` is an input that a Concat appends to."""
+        return bool(self.joined) and self.values.get(tensor.value) in self.joined
 
     def holds(self, tensor: Tensor) -> bool:
         """Tell whether `tensor` is such an input, in some shape."""

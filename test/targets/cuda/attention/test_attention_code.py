@@ -37,7 +37,7 @@ def attention(
     result = f"tensor<{b}x{h}x{s}x{e}x{dtype}>"
     arguments = ", ".join(f"%a{i}: {kind}" for i, kind in enumerate(types))
     names = ", ".join(f"%a{i}" for i in range(len(types)))
-    present = f"1, 1, 1, {int('keep' in given)}, {int('bias' in given)}"
+    present = f"1, 1, 1, {int('keep' in given)}, {int('bias' in given)}, 0"
     affine = ", ".join(f"affine_map<{LOOPS} -> ({text})>" for text in maps)
     causal = "" if "causal =" in attributes else "causal = false, "
     return f"""

@@ -23,7 +23,25 @@ def concat_axis(node: Node, shapes: Sequence[tuple[int, ...]]) -> int:
 @handles("Concat")
 def concat(node: Node) -> Tensor:
     parts = [node.tensor(position) for position in range(len(node.operands))]
+    if node.states.is_joined(parts[0]) and len(parts) == 2:
+        return _appended(node, *parts)
     return concatenate(node.b, parts, concat_axis(node, [part.shape for part in parts]))
+
+
+def _appended(node: Node, state: Tensor, new: Tensor) -> Tensor:
+    """An input with room for more, and `new` behind what it holds: another input says how much.
+
+    What stands behind that is not there for the model, whose masks hide it. One position at a time
+    needs no order among the new ones, which the model would take from the length of the past.
+    """
+    states, axis = node.states, node.axis(node.required("axis"), state.rank)
+    expected = tuple(1 if d == axis else n for d, n in enumerate(state.shape))
+    if axis == 0 or states.length is None or new.shape != expected:
+        raise node.unsupported(
+            f"an append of {new.shape} to a cache of {state.shape}",
+            hint="one position of every sequence can be appended at a time",
+        )
+    return states.appended(node.b, state, new, states.length, axis)
 
 
 @handles("Split")

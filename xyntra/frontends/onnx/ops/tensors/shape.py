@@ -21,7 +21,13 @@ def identity(node: Node) -> Result:
 @handles("Shape")
 def shape(node: Node) -> np.ndarray:
     """Bounds beyond the rank are clamped."""
-    dims = node.operand(0).shape
+    source = node.operand(0)
+    if isinstance(source, Tensor) and node.states.is_joined(source):
+        raise node.unsupported(
+            "the shape of a cache that a Concat appends to: it has room for more than it holds",
+            hint="export the model with position_ids as an input, or leave out aliases",
+        )
+    dims = source.shape
     return np.array(dims[node.attribute("start", 0) : node.attribute("end")], np.int64)
 
 
