@@ -89,11 +89,47 @@ class _Chosen(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+class _Widened(TorchDispatchMode):
+    """Computes in f64 what a module says should be f32 or shorter.
+
+    Otherwise the angles of an embedding of time, which modules compute in f32, would be rounded in
+    the reference as they are in PyTorch's result, and nowhere else.
+    """
+
+    def __enter__(self) -> _Widened:
+        """Let numbers and tensors of integers make f64, too."""
+        self._before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        """Restore what was the default."""
+        super().__exit__(*failure)
+        torch.set_default_dtype(self._before)
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Run an operation that is told no short type."""
+        told = dict(kwargs or {})
+        if told.get("dtype") in _ROUNDING:
+            told["dtype"] = torch.float64
+        return func(*args, **told)
+
+
 def _in_double(module: torch.nn.Module, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return the outputs of `module` with all arithmetic in f64."""
     dtypes = {name: each.dtype for name, each in module.named_parameters()}
     buffers = {name: each.dtype for name, each in module.named_buffers()}
     wide = [each.double() if each.is_floating_point() else each for each in inputs]
-    found = module.double()(*wide)
+    wider = module.double()
+    with _Widened():
+        found = wider(*wide)
     for each, kinds in ((module.named_parameters(), dtypes), (module.named_buffers(), buffers)):
         for name, tensor in each:
             tensor.data = tensor.data.to(kinds[name])

@@ -51,6 +51,20 @@ def test_what_is_not_finite_is_wrong() -> None:
     assert "finite" in wrong_outputs(module, [x], [broken], [x * 2])[0]
 
 
+def test_what_a_module_rounds_is_not_rounded_in_the_reference() -> None:
+    def angles(x: torch.Tensor) -> torch.Tensor:
+        rates = torch.exp(-math.log(10000.0) * torch.arange(64, device=x.device) / 128)
+        return (x.float()[:, None] * rates).cos()
+
+    x = torch.tensor([411, 814, 999])
+    rates = torch.exp(-math.log(10000.0) * torch.arange(64, dtype=torch.float64) / 128)
+    exact = (x.double()[:, None] * rates).cos().float()
+    theirs = angles(x)
+    assert float((exact - theirs).abs().max()) > 1e-5
+    assert wrong_outputs(Function(angles), [x], [exact], [theirs]) == []
+    assert torch.get_default_dtype() is torch.float32
+
+
 def test_places_may_differ_among_equal_elements() -> None:
     module = Function(lambda x: x.argmax(1))
     x = torch.tensor([[1.0, 3.0, 3.0], [2.0, 1.0, 0.0]])

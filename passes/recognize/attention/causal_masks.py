@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.tensors.positions import Position
 from xyntra.passes.analysis.owners import constant_attribute
-from xyntra.passes.recognize.attention.index_values import index_values
+from xyntra.passes.recognize.attention.index_values import (
+    Array,
+    Diagonals,
+    diagonal_values,
+    index_values,
+)
 from xyntra.passes.recognize.attention.places import Place, through_cast, through_view
 
 __all__ = ["Causal", "added_causal", "causal_of", "causal_select"]
@@ -54,8 +58,8 @@ def causal_of(keep: Place, inverted: bool) -> Causal | None:
     compared = None if body is None else body.compared(body.last, inverted)
     if compared is not None or keep.source.value is None:
         return compared
-    values = index_values(keep.source.value)
-    return None if values is None else _triangle(keep, values.astype(bool) != inverted)
+    values = _values(keep.source.value)
+    return None if values is None else _triangle(keep, values, lambda x: x.astype(bool) != inverted)
 
 
 def added_causal(bias: Place) -> Causal | None:
@@ -68,14 +72,15 @@ def added_causal(bias: Place) -> Causal | None:
     lowest = _LOW.get(bias.source.element)
     if bias.source.value is None or lowest is None:
         return None
-    values = index_values(bias.source.value)
+    values = _values(bias.source.value)
     if values is None:
         return None
-    keep = values == 0
-    causal = _triangle(bias, keep)
-    if causal is None or causal.offset < 0 or keep.all():
+    causal = _triangle(bias, values, lambda x: x == 0)
+    elements = values.values if isinstance(values, Diagonals) else values
+    hidden = elements != 0
+    if causal is None or causal.offset < 0 or not hidden.any():
         return None
-    return causal if values.max(where=~keep, initial=float("-inf")) <= lowest else None
+    return causal if elements.max(where=hidden, initial=float("-inf")) <= lowest else None
 
 
 def causal_select(place: Place) -> tuple[Place, Causal, float] | None:
@@ -178,14 +183,36 @@ class _Body:
         return base + (number if owner.name == "arith.addi" else -number)
 
 
-def _triangle(place: Place, keep: np.ndarray[Any, Any]) -> Causal | None:
-    """Compare a mask with those that it might be, one for each pair of dimensions."""
+def _values(mask: ir.Value) -> Diagonals | Array | None:
+    """Return the elements of a mask, by diagonals where that is enough, whatever its size."""
+    by_diagonals = diagonal_values(mask)
+    return index_values(mask) if by_diagonals is None else by_diagonals
+
+
+def _triangle(
+    place: Place, values: Diagonals | Array, kept: Callable[[Array], Array]
+) -> Causal | None:
+    """Compare what is kept of a mask with all that it might be, for each pair of dimensions."""
+    if isinstance(values, Diagonals):
+        return _diagonal_triangle(place, values, kept(values.values))
+    keep = kept(values)
     for row, column in _pairs(place):
         rows, columns = keep.shape[row], keep.shape[column]
         plane = np.moveaxis(keep, (row, column), (0, 1)).reshape(rows, columns)
         offset = int(plane[0].sum()) - 1
         if (plane == np.tri(rows, columns, offset, dtype=bool)).all():
             return Causal(place.positions[row], place.positions[column], offset)
+    return None
+
+
+def _diagonal_triangle(place: Place, values: Diagonals, keep: Array) -> Causal | None:
+    """Tell whether the first of the diagonals are kept, seen from either dimension."""
+    row, column = values.row, values.column
+    for query, key, plane in ((row, column, keep), (column, row, keep[::-1])):
+        count = int(plane.sum())
+        offset = count - place.source.shape[query]
+        if plane[:count].all() and offset >= -1:
+            return Causal(place.positions[query], place.positions[key], offset)
     return None
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.views import RESHAPES
 
-__all__ = ["index_values"]
+__all__ = ["Array", "Diagonals", "diagonal_values", "index_values"]
 
 _MOST = 1 << 26  # elements of one tensor
 _MOST_OPERATIONS = 64
@@ -49,6 +50,28 @@ _CONVERSIONS = ("index_cast", "index_castui", "extui", "sitofp", "uitofp", "extf
 Array = np.ndarray[Any, Any]
 
 
+@dataclass(frozen=True)
+class Diagonals:
+    """A tensor whose elements depend on the distance of two indices alone.
+
+    Attributes:
+        row, column: the dimensions of more than one element, in order.
+        values: by the index of the column less that of the row, the smallest difference first.
+    """
+
+    row: int
+    column: int
+    values: Array
+
+
+@dataclass(frozen=True)
+class _Index:
+    """The index of a loop, plus a number."""
+
+    loop: int
+    constant: int = 0
+
+
 class _UnknownError(Exception):
     """A value depends on more than constants and indices, or is computed in another way."""
 
@@ -63,6 +86,15 @@ def index_values(value: ir.Value) -> Array | None:
         return evaluation.tensor(value)
     except _UnknownError:
         return None
+
+
+def diagonal_values(value: ir.Value) -> Diagonals | None:
+    """Return what `index_values` does by diagonals, of any size; None where elements have more."""
+    try:
+        found = _DiagonalEvaluation().tensor(value)
+    except _UnknownError:
+        return None
+    return found if isinstance(found, Diagonals) else None
 
 
 class _Evaluation:
@@ -128,6 +160,133 @@ class _Evaluation:
     def _known(self, values: dict[ir.Value, Array], value: ir.Value) -> Array:
         found = values.get(value)
         return self._scalar_of_fill(value) if found is None else found
+
+
+class _DiagonalEvaluation:
+    """Computes an element for each diagonal; where all elements are equal, one."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_OPERATIONS
+
+    def tensor(self, value: ir.Value) -> Diagonals | Array:
+        """Return all elements of a tensor."""
+        self._left -= 1
+        is_tensor = isinstance(value.type, ir.RankedTensorType)
+        if not is_tensor or isinstance(value.owner, ir.Block) or self._left < 0:
+            raise _UnknownError
+        shape = tuple(ir.RankedTensorType(value.type).shape)
+        op = value.owner.operation
+        if op.name == "arith.constant":
+            attribute = op.attributes["value"]
+            if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
+                raise _UnknownError
+            return _constant(attribute, ())
+        if op.name == "linalg.fill":
+            return _number(op.operands[0])
+        if op.name in RESHAPES:
+            return _reshaped(self.tensor(op.operands[0]), op.operands[0], shape)
+        if op.name != "linalg.generic" or len(op.results) != 1:
+            raise _UnknownError
+        return self._generic(op, shape)
+
+    def _generic(self, op: ir.Operation, shape: tuple[int, ...]) -> Diagonals | Array:
+        maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
+        if "reduction" in str(op.attributes["iterator_types"]):
+            raise _UnknownError
+        if not _is_identity(maps[-1], len(shape)):
+            raise _UnknownError
+        block = op.regions[0].blocks[0]
+        pairs = zip(op.operands, maps[:-1], strict=False)
+        inputs = [self._read(*each, _large(shape)) for each in pairs]
+        values: dict[ir.Value, Array | _Index] = dict(zip(block.arguments, inputs, strict=False))
+        for view in block.operations:
+            inner = view.operation
+            given = [values[each] if each in values else _number(each) for each in inner.operands]
+            if inner.name != "linalg.yield":
+                values[inner.results[0]] = _on_diagonals(inner, given, shape)
+            elif isinstance(given[0], _Index):
+                raise _UnknownError
+            else:
+                return _on_two_loops(given[0], shape)
+        raise _UnknownError
+
+    def _read(self, value: ir.Value, map_: ir.AffineMap, large: list[int]) -> Array:
+        """Return an operand by the diagonals of two loops."""
+        if not isinstance(value.type, ir.RankedTensorType):
+            return _number(value)
+        found = self.tensor(value)
+        if not isinstance(found, Diagonals):
+            return found
+        loops = [_loop(map_.results[each]) for each in (found.row, found.column)]
+        if loops == large:
+            return found.values
+        if loops == large[::-1]:
+            return found.values[::-1]
+        raise _UnknownError
+
+
+def _large(shape: tuple[int, ...]) -> list[int]:
+    """The dimensions of more than one element."""
+    return [dim for dim, size in enumerate(shape) if size != 1]
+
+
+def _on_two_loops(values: Array, shape: tuple[int, ...]) -> Diagonals | Array:
+    if values.ndim == 0:
+        return values
+    row, column = _large(shape)
+    return Diagonals(row, column, values)
+
+
+def _reshaped(
+    found: Diagonals | Array, source: ir.Value, shape: tuple[int, ...]
+) -> Diagonals | Array:
+    if not isinstance(found, Diagonals):
+        return found
+    before = tuple(ir.RankedTensorType(source.type).shape)
+    if [size for size in before if size != 1] != [size for size in shape if size != 1]:
+        raise _UnknownError
+    return _on_two_loops(found.values, shape)
+
+
+def _number(value: ir.Value) -> Array:
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+        raise _UnknownError
+    return _constant(value.owner.operation.attributes["value"], ())
+
+
+def _on_diagonals(
+    op: ir.Operation, given: list[Array | _Index], shape: tuple[int, ...]
+) -> Array | _Index:
+    """Return what an operation makes of elements by diagonals, and of indices."""
+    if op.name == "linalg.index":
+        loop = int(op.attributes["dim"].value)
+        return _Index(loop) if shape[loop] != 1 else np.array(0, np.int64)
+    indices = [each for each in given if isinstance(each, _Index)]
+    arrays = [each for each in given if not isinstance(each, _Index)]
+    if not indices:
+        return _computed(op, arrays, shape)
+    if op.name in ("arith.index_cast", "arith.index_castui"):
+        return indices[0]
+    if len(given) != 2 or op.name not in ("arith.addi", "arith.subi", "arith.cmpi"):
+        raise _UnknownError
+    if len(indices) == 2 and op.name != "arith.addi":
+        apart = _distances(indices[0], indices[1], shape)
+        return _computed(op, [apart, np.array(0, np.int64)], shape)
+    if op.name == "arith.cmpi" or len(arrays) != 1 or arrays[0].ndim or given[0] is not indices[0]:
+        raise _UnknownError
+    moved = int(arrays[0]) if op.name == "arith.addi" else -int(arrays[0])
+    return _Index(indices[0].loop, indices[0].constant + moved)
+
+
+def _distances(first: _Index, second: _Index, shape: tuple[int, ...]) -> Array:
+    """Return the first index less the second, by diagonals."""
+    large = _large(shape)
+    if sorted((first.loop, second.loop)) != large or 0 in shape:
+        raise _UnknownError
+    rows, columns = (shape[dim] for dim in large)
+    apart = np.arange(1 - rows, columns, dtype=np.int64)
+    moved = first.constant - second.constant
+    return (apart if first.loop == large[1] else -apart) + moved
 
 
 def _computed(op: ir.Operation, given: list[Array], shape: tuple[int, ...]) -> Array:

@@ -111,3 +111,36 @@ def _with_a_hole() -> np.ndarray:
 )
 def test_other_biases_are_added(bias: Bias) -> None:
     assert "causal_offset" not in recognized(bias)
+
+
+LONG = ((1, 1, 30000, 8), (1, 1, 40000, 8), (1, 1, 40000, 8))
+"""Queries, keys and values whose mask has more elements than are computed one by one."""
+
+
+def distant(past: int, *, turned: bool) -> Bias:
+    """Hide keys 8 and more behind a query, and those that lie more than `past` before it."""
+
+    def made(b: TensorBuilder) -> Tensor:
+        def weight():  # type: ignore[no-untyped-def]
+            first, second = (b.index(d).cast("int64") for d in (0, 1))
+            apart = first - second if turned else second - first
+            return ((apart > 7) | (apart < -past)).select(scalar(LOW, "float32"), 0.0)
+
+        shape = (LONG[0][2], LONG[1][2])
+        bias = b.map(weight, dtype="float32", shape=shape[::-1] if turned else shape)
+        return b.transpose(bias, [1, 0]) if turned else bias
+
+    return made
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("past", [50000, 100])
+def test_masks_of_any_size_are_known_by_their_diagonals(past: int, turned: bool) -> None:
+    arrays = [np.broadcast_to(np.float32(0), shape) for shape in LONG]
+    module = module_of(attention(distant(past, turned=turned)), *arrays)
+    with context():
+        run_pipeline(module, "recognize-attention")
+    text = str(module)
+    assert text.count('"xyntra.attention"') == 1
+    assert ("causal_offset = 7 : i64" in text) == (past > LONG[0][2])
+    assert ("causal_offset" in text) == (past > LONG[0][2])

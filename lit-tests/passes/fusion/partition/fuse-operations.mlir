@@ -399,3 +399,33 @@ func.func @summands(%x: tensor<8192x1024xf32>, %y: tensor<8192x1024xf32>) -> ten
   } -> tensor<1024xf32>
   return %s : tensor<1024xf32>
 }
+
+// The halves of two images change places, with a scale: on GPUs by blocks of one launch, though neither is small nor alike element by element.
+// CHECK-LABEL: func.func @two_rotations(
+// CHECK-COUNT-2: "xyntra.fused"
+// CUDA-LABEL: func.func @two_rotations(
+// CUDA: "xyntra.fused"
+// CUDA-NOT: "xyntra.fused"
+// CUDA: return
+func.func @two_rotations(%x: tensor<4096x512xf32>, %y: tensor<4096x512xf32>, %s: tensor<4096x512xf32>) -> (tensor<4096x512xf32>, tensor<4096x512xf32>) {
+  %e = tensor.empty() : tensor<4096x512xf32>
+  %xl = tensor.extract_slice %x[0, 0] [4096, 256] [1, 1] : tensor<4096x512xf32> to tensor<4096x256xf32>
+  %xr = tensor.extract_slice %x[0, 256] [4096, 256] [1, 1] : tensor<4096x512xf32> to tensor<4096x256xf32>
+  %xt = tensor.concat dim(1) %xr, %xl : (tensor<4096x256xf32>, tensor<4096x256xf32>) -> tensor<4096x512xf32>
+  %p = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%xt, %s : tensor<4096x512xf32>, tensor<4096x512xf32>) outs(%e : tensor<4096x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4096x512xf32>
+  %yl = tensor.extract_slice %y[0, 0] [4096, 256] [1, 1] : tensor<4096x512xf32> to tensor<4096x256xf32>
+  %yr = tensor.extract_slice %y[0, 256] [4096, 256] [1, 1] : tensor<4096x512xf32> to tensor<4096x256xf32>
+  %yt = tensor.concat dim(1) %yr, %yl : (tensor<4096x256xf32>, tensor<4096x256xf32>) -> tensor<4096x512xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%yt, %s : tensor<4096x512xf32>, tensor<4096x512xf32>) outs(%e : tensor<4096x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4096x512xf32>
+  return %p, %q : tensor<4096x512xf32>, tensor<4096x512xf32>
+}
