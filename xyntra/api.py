@@ -54,8 +54,9 @@ def compile(  # noqa: A001  (the name that users expect)
             depends on such an input, the model is compiled for its value, and a call that gives
             another one is an InputError.
         precision: of a model of f32: "f32", or "f16" or "bf16", which store weights in 16 bits and,
-            on GPUs, also store tensors and multiply in them (sums stay f32); or on an NVIDIA GPU
-            "tf32", which rounds factors to 11 bits.
+            on GPUs, also store tensors and multiply in them (sums stay f32); "w8" or "w4", which
+            store the weights of matrix products in 8 or 4 bits and compute as before, for models
+            of f16, too; or on an NVIDIA GPU "tf32", which rounds factors to 11 bits.
         io: types of inputs and outputs that are f32 in the model: "model" for the same, or that of
             `precision`, "f16" or "bf16".
         samples: inputs of a few usual calls (mappings by name, sequences in order, or arrays), by
