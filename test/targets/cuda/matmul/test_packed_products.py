@@ -20,7 +20,7 @@ def weight(bits: int, kind: str) -> tuple[dict[str, Array], Array]:
     """Initializers, and the weight [N, K] in float64."""
     rng = np.random.default_rng(bits)
     packed = rng.integers(0, 256, (COLUMNS, BLOCKS, BLOCK * bits // 8), np.uint8)
-    scales = rng.uniform(0.5, 1.5, (COLUMNS, BLOCKS)).astype(kind) / np.array(2 ** bits, kind)
+    scales = rng.uniform(0.5, 1.5, (COLUMNS, BLOCKS)).astype(kind) / np.array(2**bits, kind)
     zeros = rng.integers(0, 256, (COLUMNS, -(-BLOCKS * bits // 8)), np.uint8)
 
     def unpacked(array: Array) -> Array:
