@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ import xyntra
 from xyntra.errors import InputError, ModelError
 from xyntra.observe.precision_costs import memory_of
 from xyntra.passes.precision.weight_part import BLOCK, WeightPart
+from xyntra.plan.check_plan import PlanError, check_plan
+from xyntra.plan.plan import Buffer, Plan
 from xyntra.plan.quantized import quantized_weight
 
 RNG = np.random.default_rng(3)
@@ -149,3 +152,33 @@ def test_names_of_parts(text: str) -> None:
 )
 def test_what_is_no_name_of_a_part(text: object) -> None:
     assert WeightPart.read(text) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "part"), [("w", ""), ("", "w4.zeros.1x1"), ("w", "w3.zeros.1x1")]
+)
+def test_plans_whose_parts_are_damaged(source: str, part: str) -> None:
+    buffer = Buffer("parameter", 4, name="p", source=source, part=part)
+    with pytest.raises(PlanError, match="is part of no weight"):
+        check_plan(Plan((), (), (buffer,), ()))
+    check_plan(Plan((), (), (replace(buffer, source="w", part="w4.zeros.1x1"),), ()))
+
+
+@pytest.mark.parametrize("rows", [1, 24])
+def test_models_of_f16(rows: int) -> None:
+    weight = RNG.standard_normal((256, 192)).astype(np.float16)
+    make, info = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [make("Gemm", ["x", "w"], ["y"], transB=1, name="product")],
+        "test",
+        [info("x", onnx.TensorProto.FLOAT16, [rows, 192])],
+        [info("y", onnx.TensorProto.FLOAT16, [rows, 256])],
+        [onnx.numpy_helper.from_array(weight, "w")],
+    )
+    opsets = [onnx.helper.make_opsetid("", 20)]
+    narrow = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    executable = xyntra.compile(narrow, precision="w4")
+    assert memory_of(executable.plan) < 256 * 192 * 0.61
+    x = RNG.standard_normal((rows, 192)).astype(np.float16)
+    wanted = x.astype(np.float64) @ dequantized(weight.astype(np.float32), 4).T
+    np.testing.assert_allclose(executable(x), wanted, rtol=2e-3, atol=2e-3)
