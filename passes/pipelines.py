@@ -41,6 +41,9 @@ _CHECK = "check-fusion"
 _LOWER = "lower-precision"
 _MERGE = "merge-contractions"
 _OBSERVE = "observe-magnitudes"
+_PACKED = ("w4", "w8")
+_QUANTIZE = "quantize-weights"
+_WIDEN = "widen-contractions"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -86,7 +89,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "weights": Pipeline(
         "work on weights that is done once, when the model is loaded",
-        ("widen-contractions", "fold-batch-norm", _MERGE),
+        (_WIDEN, "fold-batch-norm", _MERGE),
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",
@@ -189,7 +192,7 @@ def fusion_pipeline(
         target: has steps of its own.
         fold_norms: whether norms are folded into products, on targets that do it.
         precision: what contractions of f32 compute in: "f32", "tf32" on tensor cores, or "f16" or
-            "bf16", in which tensors are stored, too.
+            "bf16", in which tensors are stored, too; or "w4" or "w8", in which weights are.
         merge_gates: whether launches can compute pairs of columns of a contraction, so that a gate
             and what it multiplies should be one.
         narrow_io: whether inputs and outputs of f32 have the type of `precision`, too.
@@ -206,8 +209,8 @@ def fusion_pipeline(
     if target != DEFAULT:
         options |= {name: [f"target={target}"] for name in _TOLD_TARGET}
     lower = lowering(precision, target, narrow_io)
-    if lower:  # before weights of one type are merged
-        place = elements.index(_MERGE)
+    if lower:  # before weights of one type are merged, and before narrow ones are widened
+        place = elements.index(_WIDEN if precision in _PACKED else _MERGE)
         elements[place:place] = lower
     return tuple(
         _with_options(element, options.get(name_of_element(element), []))
@@ -235,6 +238,8 @@ def observing_pipeline(
 
 def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, ...]:
     """Return what gives tensors fewer bits, or weights alone, where kernels compute in f32."""
+    if precision in _PACKED:
+        return (_with_options(_QUANTIZE, [f"bits={precision[1:]}"]),)
     if precision not in ("f16", "bf16"):
         return ()
     options = [f"type={precision}"]

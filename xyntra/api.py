@@ -51,12 +51,12 @@ def compile(  # noqa: A001  (the name that users expect)
         specialize: values that inputs will have: where a shape or a loop depends on one, the model
             is compiled for it, and a call that gives another is an InputError.
         precision: of a model of f32: "f32"; "f16" or "bf16" for weights and, on GPUs, tensors of 16
-            bits; or on an NVIDIA GPU "tf32", which rounds factors to 11 bits.
+            bits; "w8" or "w4" for weights of products in 8 or 4 bits, of models of f16, too; or on
+            an NVIDIA GPU "tf32", which rounds factors to 11 bits.
         io: types of inputs and outputs of f32: "model" for the same, or that of `precision`.
         samples: inputs of a few usual calls (mappings by name, sequences in order, or arrays), by
             which `precision` "f16" and "bf16" find what must stay f32 on GPUs.
-        aliases: inputs that outputs are written over, by the names of the outputs, such as
-            {"present": "past"}: a call changes the array of the input. docs/state.md says more.
+        aliases: the input that an output is written over, {"present": "past"} (docs/state.md).
         threads: that work on one call; `XYNTRA_THREADS`, or one for each core, where not given.
         trust_code: allow MLIR text below the level of kernels, which can do what a program can.
         config: further settings: a `Config`, a mapping, or the path of a TOML file.

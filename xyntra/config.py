@@ -26,7 +26,7 @@ from .config_values import (
 )
 from .errors import ConfigError
 
-Precision = Literal["f32", "tf32", "f16", "bf16"]
+Precision = Literal["f32", "tf32", "f16", "bf16", "w8", "w4"]
 Interface = Literal["model", "f16", "bf16"]
 
 
@@ -62,7 +62,7 @@ class Config:
         target: where kernels run: "auto", or a target's name with an optional device number.
         precision: of models of f32: "f32", or "tf32" on NVIDIA GPUs, in which contractions round
             their factors, or "f16" or "bf16", in which weights are stored, and on GPUs also
-            tensors and factors.
+            tensors and factors; or "w8" or "w4", bits in which weights of products are stored.
         io: types of inputs and outputs of f32: "model" for those of the model, or that of
             `precision`.
         threads: threads that work on one call; None means one for each core that this process
@@ -104,7 +104,13 @@ class Config:
     )
     precision: Precision = _setting(
         choice(
-            "f32", "tf32", "f16", "bf16", expected='"f32", "f16", "bf16", or "tf32" on NVIDIA GPUs'
+            "f32",
+            "tf32",
+            "f16",
+            "bf16",
+            "w8",
+            "w4",
+            expected='"f32", "f16", "bf16", "w8", "w4", or "tf32" on NVIDIA GPUs',
         ),
         "f32",
         codegen=True,

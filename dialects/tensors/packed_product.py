@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
+from xyntra.dialects.dtypes import is_float
 from xyntra.dialects.scalar import Scalar
 
-__all__ = ["PackedWeight", "packed_product"]
+__all__ = ["PackedWeight", "packed_contraction", "packed_product", "unpacked_weight"]
 
 
 @dataclass(frozen=True)
@@ -49,26 +50,25 @@ def packed_product(b: TensorBuilder, a: Tensor, weight: PackedWeight, dtype: str
     It is one contraction, whose body dequantizes: the sum over blocks and bytes of
     `a * (scale * (integer - zero))`, each byte with its one or two integers.
     """
-    rows = a.shape[0]
     _, blocks, size = weight.integers.shape
     each = 8 // weight.bits
     a = b.pad(a, [0, 0], [0, weight.padded_steps - weight.steps], 0)
-    a = b.reshape(a, [rows, blocks, size, each] if each > 1 else [rows, blocks, size])
+    shape = [a.shape[0], blocks, size, each] if each > 1 else [a.shape[0], blocks, size]
+    return packed_contraction(b, b.reshape(a, shape), weight, dtype)
+
+
+def packed_contraction(b: TensorBuilder, a: Tensor, weight: PackedWeight, dtype: str) -> Tensor:
+    """Return the same of `a` [M, blocks, bytes of a block], with integers of a byte behind."""
+    each = 8 // weight.bits
     with b.location:
         m, n, block, byte = (ir.AffineDimExpr.get(i) for i in range(4))
 
         def read(*places: ir.AffineExpr) -> ir.AffineMap:
             return ir.AffineMap.get(4, 0, places)
 
-        if each == 1:
-            factors = [(a, read(m, block, byte))]
-        else:
-            numbers = [ir.AffineConstantExpr.get(i) for i in range(each)]
-            factors = [(a, read(m, block, byte, number)) for number in numbers]
-        inputs = [
-            (weight.integers, read(n, block, byte)),
-            (weight.scales, read(n, block)),
-        ]
+        numbers = [[ir.AffineConstantExpr.get(i)] if each > 1 else [] for i in range(each)]
+        factors = [(a, read(m, block, byte, *number)) for number in numbers]
+        inputs = [(weight.integers, read(n, block, byte)), (weight.scales, read(n, block))]
         if isinstance(weight.zeros, Tensor):
             inputs.append((weight.zeros, read(n, block)))
         write = read(m, n)
@@ -76,30 +76,55 @@ def packed_product(b: TensorBuilder, a: Tensor, weight: PackedWeight, dtype: str
     def body(*scalars: Scalar) -> Scalar:
         *arguments, running = scalars
         activations, (packed, scale, *zero) = arguments[:each], arguments[each:]
-        integers = _integers(packed, weight.bits)
-        terms = []
-        for activation, integer in zip(activations, integers, strict=True):
-            value = _centred(integer, zero[0] if zero else weight.zeros, dtype)
-            terms.append(activation.cast(dtype) * (value * scale.cast(dtype)))
+        values = dequantized(packed, scale, zero[0] if zero else weight.zeros, weight.bits, dtype)
+        terms = [x.cast(dtype) * value for x, value in zip(activations, values, strict=True)]
         return running + (terms[0] if each == 1 else terms[0] + terms[1])
 
-    initial = b.fill([rows, weight.columns], dtype, 0)
+    initial = b.fill([a.shape[0], weight.columns], dtype, 0)
     kinds: list[Iterator] = ["parallel", "parallel", "reduction", "reduction"]
     return b.generic([*factors, *inputs], [(initial, dtype, write)], kinds, body)[0]
 
 
-def _integers(packed: Scalar, bits: int) -> list[Scalar]:
-    """Return the integers in a byte, the low one first."""
-    return [packed] if bits == 8 else [packed & 15, packed >> 4]
+def unpacked_weight(b: TensorBuilder, weight: PackedWeight, dtype: str) -> Tensor:
+    """Return the weight [N, padded K] in `dtype`, computed in f32."""
+    each = 8 // weight.bits
+    shape = [*weight.integers.shape, each]
+    with b.location:
+        n, block, byte = (ir.AffineDimExpr.get(i) for i in range(3))
+        inputs = [
+            (weight.integers, ir.AffineMap.get(4, 0, [n, block, byte])),
+            (weight.scales, ir.AffineMap.get(4, 0, [n, block])),
+        ]
+        if isinstance(weight.zeros, Tensor):
+            inputs.append((weight.zeros, ir.AffineMap.get(4, 0, [n, block])))
+
+    def body(packed: Scalar, scale: Scalar, *rest: Scalar) -> Scalar:
+        zero = weight.zeros if len(rest) == 1 else rest[0]
+        values = dequantized(packed, scale, zero, weight.bits, "float32")
+        if each == 1:
+            return values[0].cast(dtype)
+        is_low = b.index(3).cast("int32").equals(0)
+        return is_low.select(*values).cast(dtype)
+
+    output = (b.empty(shape, dtype), dtype, b.identity(4))
+    result = b.generic(inputs, [output], ["parallel"] * 4, body)[0]
+    return b.reshape(result, [weight.columns, weight.padded_steps])
 
 
-def _centred(integer: Scalar, zero: Scalar | Tensor | int, dtype: str) -> Scalar:
-    """Return `integer - zero`, exactly where both are integers."""
-    if isinstance(zero, Scalar) and zero.dtype not in ("uint8", "int8"):
-        return integer.cast("int32").cast(dtype) - zero.cast(dtype)
-    if isinstance(zero, Scalar):
-        zero = zero.cast("int32")
+def dequantized(
+    packed: Scalar, scale: Scalar, zero: Scalar | Tensor | int, bits: int, dtype: str
+) -> list[Scalar]:
+    """Return the values of the integers in a byte, the low one first."""
     if isinstance(zero, Tensor):
         raise TypeError("a tensor of zero points is read as a scalar")
-    wide = integer.cast("int32")
-    return (wide if zero == 0 else wide - zero).cast(dtype)
+    factor = scale.cast(dtype)
+    is_float_point = isinstance(zero, Scalar) and is_float(zero.dtype)
+    if isinstance(zero, Scalar):
+        zero = zero.cast(dtype if is_float_point else "int32")
+    values = []
+    for integer in [packed] if bits == 8 else [packed & 15, packed >> 4]:
+        wide = integer.cast("int32")
+        # The difference of integers is exact.
+        value = wide.cast(dtype) - zero if is_float_point else (wide - zero).cast(dtype)
+        values.append(value * factor)
+    return values

@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["PRECISIONS", "ROUNDED", "NodePrecision", "precisions_of", "record_precisions"]
+__all__ = [
+    "PART",
+    "PRECISIONS",
+    "QUANTIZED_FROM",
+    "ROUNDED",
+    "NodePrecision",
+    "precisions_of",
+    "record_precisions",
+]
 
 PRECISIONS = "xyntra.precisions"
 """Module attribute: an array of [nodes, type, reason] for what was lowered, or was to be."""
@@ -17,13 +25,20 @@ ROUNDED = "xyntra.rounded"
 """Attribute of a parameter: its dtype in the model, from which it is rounded at load."""
 
 
+QUANTIZED_FROM = "xyntra.quantized_from"
+"""Attribute of a parameter that is a part of a quantized weight: the name of that weight."""
+
+PART = "xyntra.part"
+"""Attribute of such a parameter: which part it is."""
+
+
 class NodePrecision(NamedTuple):
     """One decision.
 
     Attributes:
         nodes: what it is about, as the model calls it.
-        type: "f16", "bf16" or "f32".
-        reason: why not a shorter type; "" for one of 16 bits.
+        type: "f16", "bf16", "w4", "w8" or "f32".
+        reason: why not a shorter type; "" for one of these.
     """
 
     nodes: str

@@ -13,7 +13,7 @@ __all__ = ["GPU_FUSE_STEPS", "GPU_LAYOUTS"]
 GPU_LAYOUTS = LayoutRates(copies=((inf, 4.0),))
 GPU_FUSE_STEPS: dict[str, tuple[str, ...]] = {
     # Matrix units take 16-bit floats as they are, and read weights in the order of their tiles.
-    "widen-contractions": (),
+    "widen-contractions": ("unpack-products",),
     "recognize-attention": (ITSELF, "narrow-row-ops"),
     "fold-transposes": ("rows-in-place", ITSELF, "split-gates", "pack-channels", "order-weights"),
     # Launches cost more than norms that contractions compute again.

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 _RANDOM = 3
 """Samples that are made up where none are given."""
 _CALLS = 7
-_WIDTHS = ("f16", "bf16")
+_WIDTHS = ("f16", "bf16", "w8", "w4")
 
 
 def add_parser(commands: Any, name: str) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(name, help="compare a model of f32 with itself in f16 and bf16")
+    parser = commands.add_parser(name, help="compare a model of f32 with itself in fewer bits")
     add_model_arguments(parser)
     parser.add_argument("--random", metavar="SEED", type=int, default=0, help="of made-up samples")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON, too")
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             raise ConfigError(
                 "config-value",
                 f"'{name}' is no precision to compare",
-                hint="--precision f16, --precision bf16 or --precision f16,bf16",
+                hint=f"one or more of {', '.join(_WIDTHS)}, such as --precision f16,w4",
             )
     options.precision, options.io = "f32", None
     costs, count = _costs(options, names)
@@ -90,7 +90,10 @@ def _costs(options: argparse.Namespace, names: Sequence[str]) -> tuple[list[Prec
     for name, executable in executables.items():
         is_exact = name == "f32"
         errors = () if is_exact else measure_errors(results[name], results["f32"])
-        nodes = {} if is_exact else _nodes(source, options, _in_precision(config, name), samples)
+        is_rounded = name in ("f16", "bf16")  # of factors, which single products are measured with
+        nodes = (
+            {} if not is_rounded else _nodes(source, options, _in_precision(config, name), samples)
+        )
         costs.append(PrecisionCost(name, errors, times[name], memory_of(executable.plan), nodes))
     return costs, len(samples)
 

@@ -36,7 +36,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="T", help="where it runs: auto, cpu, cuda, cuda:N or cuda:ARCH"
     )
     parser.add_argument(
-        "--precision", metavar="P", help="of a model of f32: f32, f16 or bf16, or tf32 on GPUs"
+        "--precision",
+        metavar="P",
+        help="of a model of f32: f32, f16, bf16, w8 or w4, or tf32 on GPUs",
     )
     parser.add_argument(
         "--io", metavar="P", help="of inputs and outputs: model, or the precision (f16 or bf16)"

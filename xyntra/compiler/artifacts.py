@@ -57,7 +57,7 @@ def load_artifact(
     if artifact.plan.parameter_file and not source.references:
         path = parameter_file(artifact.plan.parameter_file, source.path, parameters_root)
         source = replace(open_onnx(path), kind=source.kind, model=source.model)
-    weights = rounded(artifact.plan, source.weights(artifact.plan.parameters))
+    weights = rounded(artifact.plan, source.weights(artifact.plan.sources))
     program = target.program(artifact, weights, threads)
     return Executable(artifact, program, weights, (target.name, threads), load_pickled)
 

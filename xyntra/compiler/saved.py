@@ -14,12 +14,13 @@ import numpy as np
 from xyntra.compiler.code_target import target_of
 from xyntra.errors import ArchiveError, CompileError, InputError
 from xyntra.executable import WEIGHT, Executable
+from xyntra.passes.precision.weight_part import WeightPart
 from xyntra.plan.arguments import to_array
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.check_plan import is_dtype, is_shape
 from xyntra.plan.container import MALFORMED, Container, read_container
 from xyntra.plan.files import open_regular
-from xyntra.plan.plan import Port, numpy_dtype
+from xyntra.plan.plan import Buffer, Port, numpy_dtype
 from xyntra.plan.stored import rounded
 
 Array = np.ndarray[Any, Any]
@@ -92,7 +93,10 @@ def _load(
     artifact = Artifact.from_container(container, place)
     found = target_of(artifact, place, target)
     rounded_to = {each.name for each in artifact.plan.buffers if each.rounded_to}
-    held = rounded(artifact.plan, _weights(container, place, weights, rounded_to))
+    made = {each.name: each for each in artifact.plan.buffers if each.source in weights}
+    held = _weights(container, place, weights, rounded_to, made)
+    held |= {each.source: _matrix(each, weights[each.source], place) for each in made.values()}
+    held = rounded(artifact.plan, held)
     try:
         program = found.program(artifact, held, threads)
     except CompileError as error:
@@ -115,11 +119,19 @@ def _map(place: str) -> memoryview:
 
 
 def _weights(
-    container: Container, place: str, given: Mapping[str, Any], rounded_to: Collection[str]
+    container: Container,
+    place: str,
+    given: Mapping[str, Any],
+    rounded_to: Collection[str],
+    made: Collection[str],
 ) -> dict[str, Array]:
-    """The weights of a saved model; those of `rounded_to` may be given in f32, as before."""
+    """The weights of a saved model, but for those that are `made` of given ones.
+
+    Those of `rounded_to` may be given in f32, as before.
+    """
     try:
-        ports = [_port(name, *kind) for name, kind in container.meta["weights"].items()]
+        kinds = container.meta["weights"].items()
+        ports = [_port(name, *kind) for name, kind in kinds if name not in made]
         apart = container.meta.get("weights_apart", False)
         if not isinstance(apart, bool):
             raise TypeError(f"{apart!r} is no boolean")
@@ -139,6 +151,20 @@ def _weights(
         for port in ports
     ]
     return {p.name: held[p.name] if p.name in held else _given(p, given, place) for p in ports}
+
+
+def _matrix(buffer: Buffer, given: Any, place: str) -> Array:
+    """A weight of which a buffer is to be a part."""
+    part, array = WeightPart.read(buffer.part), np.asarray(given)
+    shape = () if part is None else part.shape
+    if array.shape != shape or array.dtype.name not in ("float32", "float16", "bfloat16"):
+        raise InputError(
+            "weight-mismatch",
+            f"the weight '{buffer.source}' does not fit",
+            place=place,
+            cause=f"the model needs floats of {shape}, not {array.dtype} of {array.shape}",
+        )
+    return array
 
 
 def _is_unrounded(port: Port, given: Mapping[str, Any], rounded_to: Collection[str]) -> bool:

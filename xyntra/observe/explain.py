@@ -134,8 +134,10 @@ def _precisions(plan: Plan, width: int) -> list[str]:
     """How many products got fewer bits, and which nodes and weights did not, with the reasons."""
     kinds = Counter(kind for _, kind, reason in plan.precisions if not reason)
     done = ", ".join(f"{n} products in {kind}" for kind, n in kinds.most_common())
-    weights = Counter(buffer.rounded_to for buffer in plan.buffers if buffer.rounded_to)
-    rounded = ", ".join(f"{plural(n, 'weight')} rounded to {kind}" for kind, n in weights.items())
+    weights = Counter(f"rounded to {each.rounded_to}" for each in plan.buffers if each.rounded_to)
+    packed = {(each.source, each.part[:2]) for each in plan.buffers if each.source}
+    weights += Counter(f"in {kind}" for _, kind in packed)
+    rounded = ", ".join(f"{plural(n, 'weight')} {kind}" for kind, n in weights.items())
     lines = [f"precision: {done or 'products in f32'}; {rounded or 'no weights rounded'}"]
     reasons: dict[str, list[str]] = {}
     for nodes, _, reason in plan.precisions:

@@ -24,7 +24,7 @@ from xyntra.passes.analysis.locations import source_nodes
 from xyntra.passes.analysis.states import states_of
 from xyntra.passes.analysis.views import RESHAPES, origin_of
 from xyntra.passes.fallbacks import fallbacks_of
-from xyntra.passes.precision.report import ROUNDED, precisions_of
+from xyntra.passes.precision.report import PART, QUANTIZED_FROM, ROUNDED, precisions_of
 from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
 from xyntra.plan.flops import count_flops
 from xyntra.plan.plan import (
@@ -170,7 +170,8 @@ class _PlanBuilder:
         if "xyntra.parameter" in given:
             rounded_to = given["xyntra.dtype"] if ROUNDED in given else ""
             name, nbytes = given["xyntra.parameter"], tensor_bytes(type_)
-            buffer = Buffer("parameter", nbytes, name=name, rounded_to=rounded_to)
+            source, part = given.get(QUANTIZED_FROM, ""), given.get(PART, "")
+            buffer = Buffer("parameter", nbytes, name, b"", rounded_to, source, part)
             self.homes[value] = self._add(buffer)
             return
         is_state = value in self.states.values()

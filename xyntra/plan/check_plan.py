@@ -11,6 +11,7 @@ from typing import Any, get_args
 from xyntra.dialects.dtypes import ELEMENT_TYPES, item_bytes
 from xyntra.dialects.kinds import KINDS
 from xyntra.errors import is_code
+from xyntra.passes.precision.weight_part import WeightPart
 from xyntra.plan.plan import (
     Buffer,
     BufferKind,
@@ -96,6 +97,10 @@ def _check_buffer(buffer: Buffer, place: str) -> None:
     )
     is_rounded = buffer.rounded_to in ("float16", "bfloat16") and buffer.kind == "parameter"
     _require(buffer.rounded_to == "" or is_rounded, f"{place} is rounded to no shorter type")
+    is_part = bool(buffer.source) and WeightPart.read(buffer.part) is not None
+    is_part = is_part and buffer.kind == "parameter"
+    _require(isinstance(buffer.source, str), f"{place} is part of what has no text as name")
+    _require((buffer.source, buffer.part) == ("", "") or is_part, f"{place} is part of no weight")
     held = buffer.nbytes if buffer.kind == "constant" else 0
     _require(len(buffer.data) == held, f"{place} holds {len(buffer.data)} bytes, not {held}")
 

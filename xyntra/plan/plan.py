@@ -111,6 +111,8 @@ class Buffer:
         data: contents of a `constant`.
         rounded_to: of a `parameter` that the model has in f32, the dtype that it is loaded in; ""
             for that of the model.
+        source: of a `parameter` that is a part of a quantized weight, that weight; else "".
+        part: which part, as `WeightPart` writes it.
     """
 
     kind: BufferKind
@@ -118,6 +120,8 @@ class Buffer:
     name: str = ""
     data: bytes = b""
     rounded_to: str = ""
+    source: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -248,6 +252,12 @@ class Plan:
     def parameters(self) -> list[str]:
         """Names of the weights that the plan reads."""
         return [buffer.name for buffer in self.buffers if buffer.kind == "parameter"]
+
+    @property
+    def sources(self) -> list[str]:
+        """Names of the model's weights that these are, or are made of."""
+        named = [each.source or each.name for each in self.buffers if each.kind == "parameter"]
+        return list(dict.fromkeys(named))
 
     def step_bytes(self, step: Step) -> int:
         """Bytes that one launch must read and write at least."""

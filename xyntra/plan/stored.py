@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from xyntra.errors import CompileError, ModelError
+from xyntra.passes.precision.weight_part import WeightPart
 from xyntra.plan.plan import Buffer, Plan, numpy_dtype
+from xyntra.plan.quantized import quantized_weight
 
 __all__ = ["contents", "rounded"]
 
@@ -43,16 +45,37 @@ def contents(buffer: Buffer, weights: Mapping[str, Array]) -> Array | None:
 
 
 def rounded(plan: Plan, weights: Mapping[str, Array]) -> dict[str, Array]:
-    """Return `weights` as `plan` wants them: those of f32 that it has in 16 bits are rounded.
+    """Return `weights` as `plan` wants them: in 16 bits, or as parts of quantized weights.
 
     Raises:
         ModelError: `weight-overflow`, a finite number would become an infinity.
+        CompileError: `weight-size`, a weight does not have the shape that the plan expects.
     """
-    found = dict(weights)
+    found = {**weights, **_quantized(plan, weights)}
+    for name in {each.source for each in plan.buffers} - set(plan.parameters):
+        found.pop(name, None)
     for buffer in plan.buffers:
         array = found.get(buffer.name) if buffer.rounded_to else None
         if array is not None and array.dtype == np.float32:
             found[buffer.name] = _rounded(array, buffer)
+    return found
+
+
+def _quantized(plan: Plan, weights: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the parts of quantized weights that `weights` has whole."""
+    found: dict[str, Array] = {}
+    for buffer in plan.buffers:
+        array, part = weights.get(buffer.source), WeightPart.read(buffer.part)
+        if array is None or part is None or buffer.name in found or buffer.name in weights:
+            continue
+        if array.shape != part.shape:
+            message = f"the weight '{buffer.source}' does not have the shape {part.shape}"
+            raise CompileError("weight-size", message, cause=f"its shape is {array.shape}")
+        made = quantized_weight(buffer.source, array, part.bits, turned=part.turned)
+        for each in plan.buffers:
+            own = WeightPart.read(each.part)
+            if each.source == buffer.source and own is not None and own.name in made:
+                found[each.name] = made[own.name]
     return found
 
 

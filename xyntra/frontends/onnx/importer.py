@@ -81,8 +81,7 @@ def import_model(
         dims: sizes of named dimensions.
         constants: values of inputs, as for `bind_values`; these are no arguments of `main`.
         values: of inputs in calls, which take their place where a shape depends on them.
-        aliases: inputs that outputs are written over, by the names of the outputs; operators that
-            update one say so by loops.
+        aliases: inputs that outputs are written over, by the names of the outputs.
         waits: whether calls wait for their results, and so can fail where a state has no room.
 
     Returns:

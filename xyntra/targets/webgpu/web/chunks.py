@@ -14,14 +14,14 @@ from xyntra.plan.plan import Plan
 from xyntra.plan.stored import contents
 from xyntra.targets.webgpu.bound_plan import BoundPlan, whole_words
 
-__all__ = ["CHUNK_BYTES", "WeightPart", "chunks", "named", "parts"]
+__all__ = ["CHUNK_BYTES", "WeightSpan", "chunks", "named", "parts"]
 
 CHUNK_BYTES = 4 << 20
 """Of a file, but for the last one: it is held in memory until its hash is known."""
 
 
 @dataclass(frozen=True)
-class WeightPart:
+class WeightSpan:
     """Where the bytes of a buffer of the GPU lie in all chunks, one after the other.
 
     Attributes:
@@ -35,12 +35,12 @@ class WeightPart:
     nbytes: int
 
 
-def parts(bound: BoundPlan) -> list[WeightPart]:
+def parts(bound: BoundPlan) -> list[WeightSpan]:
     """Return where the contents of every buffer that has some when it is loaded lie."""
     found, offset = [], 0
     for number, buffer in enumerate(bound.buffers):
         if buffer.source is not None:
-            found.append(WeightPart(number, offset, buffer.nbytes))
+            found.append(WeightSpan(number, offset, buffer.nbytes))
             offset += buffer.nbytes
     return found
 

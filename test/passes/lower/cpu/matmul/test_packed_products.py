@@ -74,7 +74,9 @@ def check(kernel, m: int, n: int, blocks: int, size: int, *, turned: bool = Fals
 
 
 @pytest.mark.parametrize("machine", OPTIONS)
-@pytest.mark.parametrize("sizes", [(1, 37, 30, 16), (6, 130, 9, 64), (3, 66, 33, 8)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(1, 37, 30, 16), (6, 130, 9, 64), (3, 66, 33, 8), (35, 131, 5, 32)], ids=str
+)
 def test_ragged_sizes(compiled, sizes, machine):
     check(compiled(product(*sizes), options=OPTIONS[machine]), *sizes)
 
@@ -84,9 +86,8 @@ def test_columns_that_lie_apart(compiled):
     check(compiled(product(*sizes, turned=True), options=WIDE), *sizes, turned=True)
 
 
-@pytest.mark.parametrize("sizes", [(64, 70, 5, 64), (2, 8, 3, 16)], ids=str)
-def test_many_rows_and_small_matrices_are_left_to_other_emitters(compiled, sizes):
-    kernel = compiled(product(*sizes), options=WIDE)
+def test_small_matrices_are_left_to_other_emitters(compiled):
+    kernel = compiled(product(2, 8, 3, 16), options=WIDE)
     assert not any(each.startswith("packed-products") for each in kernel.lowered.schedules)
 
 
@@ -102,10 +103,12 @@ def edited(choices: dict[str, object]):
     return lower
 
 
-@pytest.mark.parametrize("told", [(4, (1, 1)), (8, (5, 4)), (16, (2, 2))], ids=str)
+@pytest.mark.parametrize(
+    "told", [(4, (1, 1), 0), (8, (5, 4), 0), (16, (2, 2), 6), (8, (3, 4), 68)], ids=str
+)
 def test_edited_schedules(lowered_by, told):
     sizes = (5, 70, 9, 32)
-    choices = {"vector": told[0], "tile": told[1]}
+    choices = {"vector": told[0], "tile": told[1], "block": told[2]}
     check(lowered_by(product(*sizes), edited(choices), WIDE), *sizes)
 
 
@@ -115,6 +118,8 @@ REFUSED = [
     ({"vector": 8, "tile": (6, 4)}, "tile = [6, 4]: allowed are up to 5 rows"),
     ({"vector": 8, "tile": (2, 3)}, "tile = [2, 3]: allowed are up to 5 rows"),
     ({"vector": 8, "tile": (2, 8)}, "tile = [2, 8]: allowed are up to 5 rows"),
+    ({"vector": 8, "tile": (2, 4), "block": 6}, "block = 6: allowed are 0 and multiples of 4"),
+    ({"vector": 8, "tile": (2, 4), "block": 72}, "block = 72: allowed are 0 and multiples of 4"),
 ]
 
 

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Products with weights of 4 bits: `python -m bench.few_bits`, beside onnxruntime's MatMulNBits.
+
+At the sizes of a decoder of a billion parameters, with one row (decoding) and 128 (a prompt). The
+model is a chain of products with weights of its own, so that these come from memory. On the CPU
+both take turns. With `--target cuda`, which needs a GPU and PyTorch, the products are captured in a
+CUDA graph, beside f16 products of PyTorch; `--check` compares with float64 and does no more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.harness.machine import describe, slug
+from bench.harness.measure import ROOT, write_json
+
+__all__ = ["main"]
+
+Row = dict[str, Any]
+_SIZES = ((2048, 2048), (2048, 8192), (8192, 2048))
+_ROWS = (1, 128)
+_BLOCK = 32
+_CHAIN = 8  # products with a weight each, of one size and its transpose by turns
+_TOLERANCE = {"float32": 2e-6, "float16": 2e-3}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0 if every result was right."""
+    parser = argparse.ArgumentParser(prog="python -m bench.few_bits", description=__doc__)
+    parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--rows", type=int, nargs="*", default=_ROWS)
+    parser.add_argument("--threads", type=int, default=1, help="on the CPU (default 1)")
+    parser.add_argument("--rounds", type=int, default=15, help="of turns (default 15)")
+    parser.add_argument("--check", action="store_true", help="compare results, and time nothing")
+    parser.add_argument("--json", type=Path, help="default: bench/results/few_bits-….json")
+    options = parser.parse_args(arguments)
+    rows = []
+    for count in options.rows:
+        for steps, columns in _SIZES:
+            rows.append(_row(count, steps, columns, options))
+            _print(rows[-1])
+    machine = describe()
+    name = slug(machine)
+    if options.target == "cuda":
+        import torch
+
+        machine["gpu"] = torch.cuda.get_device_name()
+        name = "-".join(str(machine["gpu"]).lower().split())
+    if not options.check:
+        path = options.json or ROOT / "bench" / "results" / f"few_bits-{name}.json"
+        write_json(path, {"machine": machine, "rows": rows})
+    return int(any(row["wrong"] for row in rows))
+
+
+def _row(rows: int, steps: int, columns: int, options: argparse.Namespace) -> Row:
+    dtype = "float16" if options.target == "cuda" else "float32"
+    shapes = [(steps, columns) if i % 2 == 0 else (columns, steps) for i in range(_CHAIN)]
+    layers = [_layer(*shape, dtype, seed) for seed, shape in enumerate(shapes)]
+    x = np.random.default_rng(9).standard_normal((rows, steps)).astype(dtype)
+    single = _model(x, layers[:1])
+    found = _executable(single, x, options)(x)
+    size = np.abs(x.astype(np.float64)) @ np.abs(_dequantized(layers[0])) + 1e-3
+    error = np.abs(found.astype(np.float64) - x.astype(np.float64) @ _dequantized(layers[0]))
+    row: Row = {"rows": rows, "steps": steps, "columns": columns, "microseconds": {}}
+    row["error"] = float((error / size).max())
+    row["wrong"] = not row["error"] <= _TOLERANCE[dtype]
+    row["weight_bytes"] = sum(q.nbytes + s.nbytes for q, s in layers) / _CHAIN
+    if not options.check:
+        measure = _on_gpu if options.target == "cuda" else _on_cpu
+        row["microseconds"] = measure(_model(x, layers), x, layers, options)
+    return row
+
+
+def _layer(steps: int, columns: int, dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return integers and scales of a weight that keeps the size of what it multiplies."""
+    rng = np.random.default_rng(seed)
+    shape = (columns, steps // _BLOCK, _BLOCK // 2)
+    scales = rng.uniform(0.5, 1.5, shape[0] * shape[1]) / (4.6 * np.sqrt(steps))
+    return rng.integers(0, 256, shape, np.uint8), scales.astype(dtype)
+
+
+def _dequantized(layer: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the weight [K, N] in float64."""
+    packed, scales = layer
+    integers = np.stack([packed & 15, packed >> 4], -1).reshape(*packed.shape[:2], -1)
+    values = (integers.astype(np.float64) - 8) * scales.reshape(*packed.shape[:2], 1)
+    return values.reshape(packed.shape[0], -1).T
+
+
+def _model(x: np.ndarray, layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> Any:
+    import onnx
+    from onnx import helper, numpy_helper
+
+    kind, nodes, constants, name = helper.np_dtype_to_tensor_dtype(x.dtype), [], [], "x"
+    for i, (packed, scales) in enumerate(layers):
+        columns, blocks, _ = packed.shape
+        sizes = {"K": blocks * _BLOCK, "N": columns, "bits": 4, "block_size": _BLOCK}
+        inputs = [name, f"b{i}", f"s{i}"]
+        name = f"y{i}"
+        nodes.append(
+            helper.make_node("MatMulNBits", inputs, [name], domain="com.microsoft", **sizes)
+        )
+        constants += [
+            numpy_helper.from_array(array, key)
+            for array, key in zip((packed, scales), inputs[1:], strict=True)
+        ]
+    shape = [x.shape[0], layers[-1][0].shape[0]]
+    graph = helper.make_graph(
+        nodes,
+        "chain",
+        [helper.make_tensor_value_info("x", kind, x.shape)],
+        [helper.make_tensor_value_info(name, kind, shape)],
+        constants,
+    )
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    model: onnx.ModelProto = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    return model
+
+
+def _executable(model: Any, x: np.ndarray, options: argparse.Namespace) -> Any:
+    import xyntra
+
+    threads = None if options.target == "cuda" else options.threads
+    return xyntra.compile(model, target=options.target, threads=threads)
+
+
+def _on_cpu(model: Any, x: np.ndarray, layers: Sequence[Any], options: Any) -> dict[str, float]:
+    """Return the least microseconds of a product, by turns."""
+    import onnxruntime
+
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = options.threads
+    providers = ["CPUExecutionProvider"]
+    session = onnxruntime.InferenceSession(model.SerializeToString(), settings, providers)
+    executable = _executable(model, x, options)
+    entrants: dict[str, Callable[[], object]] = {
+        "xyntra": lambda: executable(x),
+        "onnxruntime": lambda: session.run(None, {"x": x}),
+    }
+    times: dict[str, list[float]] = {name: [] for name in entrants}
+    for _ in range(options.rounds):
+        for name, call in entrants.items():
+            start = time.perf_counter()
+            call()
+            times[name].append((time.perf_counter() - start) * 1e6 / len(layers))
+    return {name: min(each) for name, each in times.items()}
+
+
+def _on_gpu(model: Any, x: np.ndarray, layers: Sequence[Any], options: Any) -> dict[str, float]:
+    """Return the median microseconds of a product in CUDA graphs, by turns."""
+    import torch
+
+    from bench.cuda.timing import captured, launches_of, take_turns
+
+    executable = _executable(model, x, options)
+    given = torch.from_numpy(x).cuda()
+    output = torch.empty(executable.outputs[0].shape, device="cuda", dtype=torch.float16)
+    weights = [torch.from_numpy(_dequantized(each).astype(x.dtype)).cuda() for each in layers]
+
+    def products() -> object:
+        value = given
+        for weight in weights:
+            value = value @ weight
+        return value
+
+    graphs = {
+        "xyntra": captured(launches_of(executable, [given], [output]), 1),
+        "torch f16": captured(products, 1),
+    }
+    found = take_turns(graphs, 1, options.rounds)
+    return {name: statistics.median([each]) / len(layers) for name, each in found.items()}
+
+
+def _print(row: Row) -> None:
+    times = "   ".join(
+        f"{name} {each:9.1f} us ({row['weight_bytes'] / each / 1e3:6.1f} GB/s)"
+        for name, each in row["microseconds"].items()
+    )
+    size = f"{row['rows']:4} x {row['steps']:5} x {row['columns']:5}"
+    print(f"{size}   error {row['error']:.1e}{'  WRONG' * row['wrong']}   {times}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
