@@ -201,6 +201,7 @@ class _Importer:
             operand = scope.require(value.name, f"output '{value.name}'")
             results.append((str(value.name), self.b.tensor(operand)))
         self.main.finish(results, self.requirements)
+        self.main.say_filled(self.states.joined, LENGTH)
 
     def _graph(self, graph: onnx.GraphProto, scope: Scope, depth: int) -> None:
         if depth > MAX_DEPTH:
