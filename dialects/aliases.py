@@ -14,16 +14,25 @@ from xyntra.dialects.mlir import ir
 __all__ = [
     "ALIAS",
     "COPIED",
+    "FILLED",
     "Alias",
     "aliases_of",
+    "filled_by",
     "input_names",
     "output_names",
+    "set_argument_text",
     "set_result_text",
 ]
 
 ALIAS = "xyntra.alias"
 COPIED = "xyntra.copied"
 """Attribute of such a result that is computed elsewhere, and copied at the end: why."""
+FILLED = "xyntra.filled"
+"""Attribute of an argument that is a cache: the input that says how many positions it holds.
+
+That is an i64 for each element of dimension 0. What is behind is nothing that the model knows of:
+its masks hide it. A call appends one position.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,23 @@ def output_names(function: ir.Operation) -> dict[int, str]:
         for number, given in enumerate(entries)
         if "xyntra.requires" not in given
     }
+
+
+def filled_by(function: ir.Operation, argument: int) -> int | None:
+    """The number of the argument that says how many positions `argument` holds, if one does."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    given = _dictionaries(function, "arg_attrs", len(type_.inputs))[argument]
+    numbers = {name: number for number, name in input_names(function).items()}
+    return numbers.get(_text(given, FILLED, ""))
+
+
+def set_argument_text(function: ir.Operation, argument: int, name: str, text: str) -> None:
+    """Give an argument of `function` an attribute that holds a text."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    entries = _dictionaries(function, "arg_attrs", len(type_.inputs))
+    with function.context:
+        entries[argument][name] = ir.StringAttr.get(text)
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, entries)))
 
 
 def set_result_text(function: ir.Operation, result: int, name: str, text: str) -> None:

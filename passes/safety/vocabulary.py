@@ -69,7 +69,16 @@ FUNCTION_ATTRIBUTES = frozenset(
 VALUE_ATTRIBUTES = {
     "arg_attrs": frozenset(
         f"xyntra.{name}"
-        for name in ("constant", "dtype", "fixed_by", "input", "magnitude", "parameter", "rounded")
+        for name in (
+            "constant",
+            "dtype",
+            "filled",
+            "fixed_by",
+            "input",
+            "magnitude",
+            "parameter",
+            "rounded",
+        )
     ),
     "res_attrs": frozenset({"xyntra.dtype", "xyntra.output", ALIAS, COPIED, REQUIRES, SIZE_OF}),
 }

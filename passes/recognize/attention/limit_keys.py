@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from xyntra.dialects.aliases import filled_by
 from xyntra.dialects.attention import OP, Access, Attention
-from xyntra.dialects.attention_layout import KEY, QUERY
+from xyntra.dialects.attention_layout import KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
@@ -16,7 +17,8 @@ from xyntra.dialects.scalar import Scalar, constant
 from xyntra.dialects.tensors.positions import Position
 from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.analysis.owners import constant_attribute
-from xyntra.passes.analysis.views import RESHAPES
+from xyntra.passes.analysis.states import updated_by_loops
+from xyntra.passes.analysis.views import RESHAPES, origin_of
 from xyntra.passes.recognize.attention.places import linear, unflatten
 from xyntra.passes.registry import register_pass
 
@@ -33,6 +35,7 @@ class LimitKeys:
 
     n is an integer that a call is given or computes, such as the length of what a cache holds. Keys
     from there on have no weight by the mask, which stays; with the limit they are not read, either.
+    A cache that is appended to and has `xyntra.filled` limits them, too.
     """
 
     name: ClassVar[str] = "limit-keys"
@@ -52,13 +55,37 @@ def _limit(op: ir.Operation) -> None:
     for mask in (*masks, attention.bias):
         bound = None if mask is None else _bound_of(mask, attention.sizes)
         if bound is not None:
-            limit = bound.build(op, attention.sizes)
-            shape = ir.RankedTensorType(op.results[0].type).shape
-            limited = replace(attention, limit=limit)
-            new = limited.create(shape, op.location, ir.InsertionPoint(op))
-            op.results[0].replace_all_uses_with(new.results[0])
-            op.erase()
+            _replace(op, replace(attention, limit=bound.build(op, attention.sizes)))
             return
+    limit = _limit_of_cache(op, attention)
+    if limit is not None:
+        _replace(op, replace(attention, limit=limit))
+
+
+def _replace(op: ir.Operation, attention: Attention) -> None:
+    shape = ir.RankedTensorType(op.results[0].type).shape
+    new = attention.create(shape, op.location, ir.InsertionPoint(op))
+    op.results[0].replace_all_uses_with(new.results[0])
+    op.erase()
+
+
+def _limit_of_cache(op: ir.Operation, attention: Attention) -> Access | None:
+    """Return how many keys a cache holds whose length is an input, with the one appended."""
+    value, positions = attention.key.value, attention.key.positions
+    state = updated_by_loops(value)
+    if state is None or origin_of(value) != value or len(positions) != len(state.type.shape):
+        return None
+    function = state.owner.owner.operation
+    number = filled_by(function, state.arg_number)
+    keys = Position.of_loop(KEY, attention.sizes[KEY])
+    is_outer = not positions[0].loops & {QUERY, KEY, KEY_SIZE, VALUE_SIZE}
+    if number is None or keys not in positions[1:] or not is_outer:
+        return None
+    length = Tensor(state.owner.arguments[number], "int64")
+    b = TensorBuilder(ir.InsertionPoint(op), op.location)
+    most = attention.sizes[KEY]
+    limit = b.map(lambda n: (n + 1).maximum(0).minimum(most), length, dtype="int64")
+    return Access(limit.value, positions[:1])
 
 
 @dataclass(frozen=True)

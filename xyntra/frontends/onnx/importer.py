@@ -202,6 +202,7 @@ class _Importer:
             operand = scope.require(value.name, f"output '{value.name}'")
             results += self._parts(str(value.name), operand)
         self.main.finish(results, self.requirements)
+        self.main.say_filled(self.states.joined, LENGTH)
 
     def _parts(self, name: str, value: Value) -> list[tuple[str, Tensor | Sized]]:
         """The results of `main` that an output is: one, those of a sequence, or none."""

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from torch_mlir import ir
 
+from xyntra.dialects.aliases import FILLED, input_names, set_argument_text
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.result_sizes import SIZE_OF, size_attribute
 from xyntra.frontends.onnx.control.requirements import Requirements, erase_unused
@@ -55,6 +56,12 @@ class MainFunction:
         location = ir.Location.name(name, context=self.b.context)
         self._arguments.append((kind, name, dtype, fixed_by))
         return Tensor(self._block.add_argument(type_, location), dtype)
+
+    def say_filled(self, names: Collection[str], length: str) -> None:
+        """Let inputs be caches, whose length the input `length` says; only once it is finished."""
+        for number, name in input_names(self._function).items():
+            if name in names:
+                set_argument_text(self._function, number, FILLED, length)
 
     def behind(self, tensor: Tensor, kind: str) -> list[str]:
         """The names of the arguments of a kind that `tensor` is computed from, in order."""

@@ -55,3 +55,24 @@ func.func @bias(%q: tensor<3x4x2x8xf32>, %k: tensor<3x4x96x8xf32>, %v: tensor<3x
   %0 = "xyntra.attention"(%q, %k, %v, %m) {causal = false, indexing_maps = [#q, #k, #v, #m, #o], masked_rows = "zero_if_empty", operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 1.0 : f32, sizes = array<i64: 3, 4, 2, 96, 8, 8>} : (tensor<3x4x2x8xf32>, tensor<3x4x96x8xf32>, tensor<3x4x96x8xf32>, tensor<3x1x2x96xf32>) -> tensor<3x4x2x8xf32>
   return %0 : tensor<3x4x2x8xf32>
 }
+
+// A cache whose length is an input holds one key more once it was appended to.
+// CHECK-LABEL: func.func @cache
+// CHECK: %[[CACHE:[0-9]+]] = scf.for
+// CHECK: %[[LIMIT:[0-9]+]] = linalg.generic {{.*}} ins(%arg3 : tensor<3xi64>) outs(%{{.*}} : tensor<3xi64>)
+// CHECK: "xyntra.attention"(%arg0, %[[CACHE]], %arg4, %[[LIMIT]])
+// CHECK-SAME: operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>
+func.func @cache(%q: tensor<3x4x1x8xf32> {xyntra.input = "q"}, %past: tensor<3x4x96x8xf32> {xyntra.input = "past", xyntra.filled = "n"}, %new: tensor<3x4x1x8xf32> {xyntra.input = "new"}, %n: tensor<3xi64> {xyntra.input = "n"}, %v: tensor<3x4x96x8xf32> {xyntra.input = "v"}) -> tensor<3x4x1x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %k = scf.for %b = %c0 to %c3 step %c1 iter_args(%t = %past) -> (tensor<3x4x96x8xf32>) {
+    %at = tensor.extract %n[%b] : tensor<3xi64>
+    %place = arith.index_cast %at : i64 to index
+    %x = tensor.extract %new[%b, %c0, %c0, %c0] : tensor<3x4x1x8xf32>
+    %u = tensor.insert %x into %t[%b, %c0, %place, %c0] : tensor<3x4x96x8xf32>
+    scf.yield %u : tensor<3x4x96x8xf32>
+  }
+  %0 = "xyntra.attention"(%q, %k, %v) {causal = false, indexing_maps = [#q, #k, #v, #o], masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.0 : f32, sizes = array<i64: 3, 4, 1, 96, 8, 8>} : (tensor<3x4x1x8xf32>, tensor<3x4x96x8xf32>, tensor<3x4x96x8xf32>) -> tensor<3x4x1x8xf32>
+  return %0 : tensor<3x4x1x8xf32>
+}
