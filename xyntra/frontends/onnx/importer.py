@@ -96,9 +96,8 @@ def import_model(
     try:
         model.ParseFromString(skeleton)
     except DecodeError as error:
-        raise ModelError(
-            "model-not-onnx", "the file is not an ONNX model", cause=str(error)
-        ) from None
+        message = "the file is not an ONNX model"
+        raise ModelError("model-not-onnx", message, cause=str(error)) from None
     check_texts(model)
     with _deep_recursion():
         used: frozenset[str] = frozenset()
