@@ -2,6 +2,7 @@
 """Checks what is written for browsers in a headless Chromium.
 
     python -m verify.web shaders [--pipelines] NAME…   every kernel, read by Chromium
+    python -m verify.web random [--graphs N]           kernels of random fused graphs, likewise
     python -m verify.web models NAME…                  pages beside onnxruntime
     python -m verify.web states [STORY…] [--pictures DIR]   loading, results and errors, by clicks
     python -m verify.web functions [NAME…]             errors of functions
@@ -56,6 +57,10 @@ def _parser() -> argparse.ArgumentParser:
     states = commands.add_parser("states")
     states.set_defaults(check=_states)
     states.add_argument("names", nargs="*", metavar="STORY")
+    random = commands.add_parser("random")
+    random.set_defaults(check=_random)
+    random.add_argument("--graphs", type=int, default=200, help="default: 200")
+    random.add_argument("--seed", type=int, default=0, help="default: 0")
     functions = commands.add_parser("functions")
     functions.set_defaults(check=_functions)
     functions.add_argument("names", nargs="*", metavar="NAME")
@@ -86,6 +91,26 @@ def _shaders(options: argparse.Namespace) -> bool:
                 print(f"  {each.kernel}: " + "\n    ".join(each.messages))
             good = good and not found
     return good
+
+
+def _random(options: argparse.Namespace) -> bool:
+    from verify.web.random_kernels import refused_kernels
+
+    count, found = 0, []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(Path(folder)) as site,
+        browser() as started,
+    ):
+        page = started.new_page()
+        page.goto(site.address)
+        for read, refused in refused_kernels(page, options.seed, options.graphs):
+            count += read
+            found += refused
+            for each in refused:
+                print(f"{each.kernel}: " + "\n    ".join(each.messages), flush=True)
+    print(f"{options.graphs} graphs: {count} kernels, {len(found)} with messages")
+    return not found
 
 
 def _models(options: argparse.Namespace) -> bool:
