@@ -23,7 +23,11 @@ from xyntra.targets.webgpu.bound_plan import (
     whole_words,
 )
 from xyntra.targets.webgpu.code.shader_image import ShaderLaunch
-from xyntra.targets.webgpu.native import nanoseconds_of_a_tick, shader_module
+from xyntra.targets.webgpu.native import (
+    encode_launches,
+    nanoseconds_of_a_tick,
+    shader_module,
+)
 
 __all__ = ["LoadedShaders"]
 
@@ -142,17 +146,19 @@ class LoadedShaders:
 
     def _encode(self, encoder: Any, numbers: Sequence[int], **given: Any) -> None:
         compute = encoder.begin_compute_pass(**given)
+        waiting: list[tuple[Any, Any, tuple[int, int]]] = []
         for number in numbers:
             for each in self._steps[number]:
                 if each.copies:
+                    encode_launches(compute, waiting)
+                    waiting = []
                     compute.end()
                     for copy in each.copies:
                         place = copy.destination, copy.offset
                         encoder.copy_buffer_to_buffer(copy.source, 0, *place, copy.nbytes)
                     compute = encoder.begin_compute_pass(**given)
-                compute.set_pipeline(each.pipeline)
-                compute.set_bind_group(0, each.bindings)
-                compute.dispatch_workgroups(*each.grid)
+                waiting.append((each.pipeline, each.bindings, each.grid))
+        encode_launches(compute, waiting)
         compute.end()
 
     def _upload(self, inputs: Sequence[Array]) -> None:

@@ -6,9 +6,39 @@ Where the library is another one, WebGPU's own way is taken.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["nanoseconds_of_a_tick", "shader_module"]
+__all__ = ["encode_launches", "nanoseconds_of_a_tick", "shader_module"]
+
+Launches = Sequence[tuple[Any, Any, tuple[int, int]]]
+"""Pipelines, their bindings, and grids."""
+
+
+def encode_launches(compute: Any, launches: Launches) -> None:
+    """Record launches in a compute pass.
+
+    wgpu's Python interface looks for errors after each call of the library, which takes longer than
+    the calls; what is wrong with a command is reported when its encoder is finished, too.
+    """
+    try:
+        from wgpu.backends.wgpu_native._api import ffi, lib
+
+        taken = [(p._internal, b._internal, grid) for p, b, grid in launches]
+        own, none = compute._internal, ffi.NULL
+        set_pipeline = lib.wgpuComputePassEncoderSetPipeline
+        set_bindings = lib.wgpuComputePassEncoderSetBindGroup
+        dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
+    except (ImportError, AttributeError):
+        for pipeline, bindings, grid in launches:
+            compute.set_pipeline(pipeline)
+            compute.set_bind_group(0, bindings)
+            compute.dispatch_workgroups(*grid)
+        return
+    for pipeline, bindings, (columns, rows) in taken:
+        set_pipeline(own, pipeline)
+        set_bindings(own, 0, bindings, 0, none)
+        dispatch(own, columns, rows, 1)
 
 
 def shader_module(device: Any, wgsl: str) -> Any:

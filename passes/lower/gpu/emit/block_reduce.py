@@ -63,7 +63,7 @@ def _reduce_in_memory(
 ) -> ir.Value:
     """Combine every n-th value in each of n threads, then these n in every thread."""
     parts = 1 << (threads.bit_length() // 2)
-    words, partials = shared.allocate(threads, value.type), shared.allocate(parts, value.type)
+    words, partials = shared.kept(threads, value.type), shared.kept(parts, value.type)
     number = thread_number()
     barrier()  # until all have loaded what was there
     ir.Operation.create("memref.store", operands=[value, words, as_index(number)])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
@@ -29,6 +29,7 @@ class SharedMemory:
     name: str
     device: GpuDevice
     used: int = 0
+    _kept: dict[tuple[int, str], ir.Value] = field(default_factory=dict)
 
     def allocate(self, size: int, element: ir.Type) -> ir.Value:
         """Return memory for `size` elements at the insertion point.
@@ -50,6 +51,21 @@ class SharedMemory:
                 "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
             },
         ).result
+
+    def kept(self, size: int, element: ir.Type) -> ir.Value:
+        """Return memory for `size` elements that whoever asks for as many gets, one by one.
+
+        Raises:
+            CompileError: `shared-memory`, the device does not have as much.
+        """
+        key = size, str(element)
+        if key not in self._kept:
+            block = ir.InsertionPoint.current.block
+            while block.owner.name.startswith("scf."):
+                block = block.owner.operation.block
+            with ir.InsertionPoint.at_block_begin(block):
+                self._kept[key] = self.allocate(size, element)
+        return self._kept[key]
 
     def row(self, size: int, element: ir.Type) -> ir.Value | None:
         """Return memory for a row of `size` elements, None where too little is left."""

@@ -2,8 +2,8 @@
 
 // A block reduces a row: vectors in each thread, then twice sixteen words of shared memory.
 // CHECK-LABEL: gpu.func @k_0(
-// CHECK-SAME: workgroup([[WORDS:%[a-z0-9]+]] : memref<256xf32, #gpu.address_space<workgroup>>
-// CHECK-SAME: [[PARTS:%[a-z0-9]+]] : memref<16xf32, #gpu.address_space<workgroup>>
+// CHECK-SAME: workgroup([[PARTS:%[a-z0-9]+]] : memref<16xf32, #gpu.address_space<workgroup>>
+// CHECK-SAME: [[WORDS:%[a-z0-9]+]] : memref<256xf32, #gpu.address_space<workgroup>>
 // CHECK: scf.for {{.*}} -> (vector<4xf32>)
 // CHECK: vector.load
 // CHECK: memref.store {{%.+}}, [[WORDS]]
