@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from math import prod
 
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.block_reduce import block_reduce
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
@@ -25,13 +27,14 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     thread_number,
     when,
 )
-from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, lanes_along, vector_of
-from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, item_bytes, lanes_along, vector_of
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, collapsed
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
     load,
     offset,
+    plus,
     store,
 )
 from xyntra.passes.lower.loops.scalar_nest import emit_body, emit_reductions
@@ -39,6 +42,7 @@ from xyntra.passes.lower.loops.vector_body import broadcast, emit_results_on_vec
 
 _THREADS = 256
 _MIN_SHARED = 32  # shorter reductions do not occupy a warp
+_BYTES = 8  # that a thread loads at once, with as many numbers for each
 _MANY_OUTPUTS = 1 << 16  # enough threads for a whole device
 
 
@@ -107,7 +111,7 @@ def _partial(nest: LinearNest, position: Position, combiner: Combiner, threads: 
     """Return what one thread of a block combines: every `threads`-th vector, or element."""
     loops = _extents(nest, nest.reductions)
     inner = min(nest.reductions, key=lambda number: farthest_stride(nest, number))
-    lanes = lanes_along(nest, inner)
+    lanes = max(lanes_along(nest, inner), _lanes_of_bytes(nest, inner))
     if lanes == 1:
 
         def step(number: ir.Value, partial: ir.Value) -> Sequence[ir.Value]:
@@ -122,13 +126,36 @@ def _partial(nest: LinearNest, position: Position, combiner: Combiner, threads: 
     def vector_step(number: ir.Value, partial: ir.Value) -> Sequence[ir.Value]:
         inside = position | delinearize(number, vectors)
         inside[inner] = arith.muli(inside[inner], index(lanes))
-        values = [vector_of(each, inner, lanes, inside) for each in nest.inputs]
+        values = [_vector(each, inner, lanes, inside) for each in nest.inputs]
         return emit_results_on_vectors(nest.body, [*values, partial], lanes)
 
     count = prod(extent for _, extent in vectors)
     start = [broadcast(combiner.start(), lanes)]
     (partial,) = strided_loop(count, threads, start, vector_step)
     return reduce(combiner.combine, [lane_of(partial, lane) for lane in range(lanes)])
+
+
+def _lanes_of_bytes(nest: LinearNest, inner: int) -> int:
+    """Return how many contiguous bytes of packed weights a thread loads at once; 1 for none.
+
+    What they are multiplied with may lie strides apart, and is loaded element by element.
+    """
+    near = [each for each in nest.inputs if each.is_scalar or each.strides[inner] in (0, 1)]
+    has_bytes = any(not each.is_scalar and item_bytes(each) == 1 for each in near)
+    if not has_bytes or len(near) == len(nest.inputs):
+        return 1
+    lanes = lanes_along(replace(nest, inputs=tuple(near)), inner)
+    return min(lanes, _BYTES)
+
+
+def _vector(access: BufferOperand, inner: int, lanes: int, position: Position) -> ir.Value:
+    """Return elements of an operand along a loop, which need not be neighbours in memory."""
+    if access.is_scalar or access.strides[inner] in (0, 1):
+        return vector_of(access, inner, lanes, position)
+    first = offset(access, position)
+    places = [plus(first, index(lane * access.strides[inner])) for lane in range(lanes)]
+    kind = ir.VectorType.get([lanes], access.element_type)
+    return emit("vector.from_elements", [load(access, place) for place in places], kind)
 
 
 def farthest_stride(nest: LinearNest, loop: int) -> int:
