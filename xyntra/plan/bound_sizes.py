@@ -70,10 +70,14 @@ class SizeBinder:
         if size in symbol.sizes:
             return
         steps = f" in steps of {symbol.step}" if symbol.step > 1 else ""
+        what, more = "that size", "0"
+        if size:
+            what = "more sizes"
+            more = f"range({min(symbol.low, size)}, {max(symbol.high, size) + 1})"
         raise self._wrong(
             port,
             shape,
-            f"compile it for more sizes: dims={{{symbol.name!r}: range(1, {size + 1})}}",
+            f"compile it for {what}: dims={{{symbol.name!r}: {more}}}",
             f"{symbol.name} = {size} is not in its range, {symbol.low} to {symbol.high}{steps}",
         )
 
