@@ -80,7 +80,7 @@ def with_row_buffers(
         whole = root(access.value)
         if whole not in buffers and is_private(whole, generics):
             element = ir.MemRefType(whole.type).element_type
-            buffer = new_row(access.strides[count - 1], element)
+            buffer = new_row(_row_size(nests, whole, count, access.strides[count - 1]), element)
             if buffer is not None:
                 buffers[whole] = buffer
 
@@ -98,6 +98,28 @@ def with_row_buffers(
         )
         for nest in nests
     ]
+
+
+def _row_size(nests: Sequence[LinearNest], whole: ir.Value, count: int, step: int) -> int:
+    """Return how many elements from the first one on a row of a buffer takes.
+
+    Args:
+        nests: what shares its `count` outer loops.
+        whole: the buffer.
+        count: the number of loops.
+        step: from one row to the next; rows whose elements lie apart reach beyond that.
+    """
+    size = step
+    for nest in nests:
+        inner = nest.loops[count:]
+        if not all(isinstance(loop.extent, int) for loop in inner):
+            continue  # such rows are contiguous
+        for access in nest.accesses:
+            if not access.is_scalar and root(access.value) == whole:
+                steps = zip(access.strides[count:], inner, strict=True)
+                last = sum(max(0, stride * (loop.extent - 1)) for stride, loop in steps)
+                size = max(size, access.start + last + 1)
+    return size
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,17 @@ def test_rows_without_elements_are_fused() -> None:
     check(graph_model(nodes, {"x": x}, ["y"]), {"x": x})
 
 
+def test_rows_whose_elements_lie_apart_have_room() -> None:
+    feeds = {"x": normal(2, 3, 4, 2), "w": normal(1, 1, 1, 3)}
+    nodes = [
+        onnx.helper.make_node("Transpose", ["x"], ["t"], perm=[0, 3, 2, 1]),
+        onnx.helper.make_node("Mul", ["t", "w"], ["p"]),
+        onnx.helper.make_node("ReduceSum", ["p", "axes"], ["s"], keepdims=1),
+        onnx.helper.make_node("Add", ["p", "s"], ["y"]),
+    ]
+    check(graph_model(nodes, feeds, ["y"], {"axes": np.arange(3)}), feeds)
+
+
 def test_exponentials_of_large_numbers_keep_their_digits() -> None:
     x = np.linspace(-87, 88, 501, dtype=np.float32)
     check(node_model("Exp", {"x": x}), {"x": x}, rtol=5e-7, atol=0)
