@@ -16,7 +16,16 @@ from typing import Any, Protocol
 
 from xyntra.dialects.sizes import Bounds, Expr, constant
 
-__all__ = ["Size", "SizeFacts", "expression_of", "facts", "hint_of", "most_of", "of_several"]
+__all__ = [
+    "Size",
+    "SizeFacts",
+    "expression_of",
+    "facts",
+    "hint_of",
+    "least_of",
+    "most_of",
+    "of_several",
+]
 
 
 class SizeFacts(Protocol):
@@ -142,6 +151,11 @@ def hint_of(value: Any) -> Any:
 def most_of(value: int) -> int:
     """Return the largest value of a size; a number is its own."""
     return _known().bounds(value.expression)[1] if isinstance(value, Size) else value
+
+
+def least_of(value: int) -> int:
+    """Return the smallest value of a size; a number is its own."""
+    return _known().bounds(value.expression)[0] if isinstance(value, Size) else value
 
 
 def of_several(left: int, right: int) -> bool:

@@ -194,3 +194,27 @@ def test_a_model_that_is_another_at_other_sizes_is_refused() -> None:
     with pytest.raises(UnsupportedError) as caught:
         xyntra.compile(model, target="cpu", dims={"n": range(1, 65)}, config={"cache": False})
     assert caught.value.code == "free-dimension"
+
+
+def test_attention_of_few_heads_is_blocked_at_every_batch() -> None:
+    """Whether blocks of queries are shared out must not depend on how many heads a call has."""
+    nodes = [
+        *(("Reshape", [name, "shape"], [f"{name}1"]) for name in "qkv"),
+        onnx.helper.make_node("Transpose", ["q1"], ["q2"], perm=[0, 2, 1, 3]),
+        onnx.helper.make_node("Transpose", ["k1"], ["k2"], perm=[0, 2, 3, 1]),
+        onnx.helper.make_node("Transpose", ["v1"], ["v2"], perm=[0, 2, 1, 3]),
+        ("MatMul", ["q2", "k2"], ["s"]),
+        onnx.helper.make_node("Softmax", ["s"], ["p"], axis=-1),
+        ("MatMul", ["p", "v2"], ["y"]),
+    ]
+    inputs: dict[str, Any] = {name: ["batch", "seq", 64] for name in "qkv"}
+    model = make_model(nodes, inputs, ["y"], {"shape": np.array([0, 0, 4, 16])})
+    exe = xyntra.compile(model, target="cpu", dims=RANGES, config={"cache": False})
+    assert "attention" in {kernel.kind for kernel in exe.kernels}
+    assert "plain loops" not in exe.explain()
+    for batch, seq in SIZES:
+        arrays = np.random.default_rng(seq).standard_normal((3, batch, seq, 64)).astype(np.float32)
+        q, k, v = arrays.reshape(3, batch, seq, 4, 16).swapaxes(2, 3).astype(np.float64)
+        weights = np.exp(q @ k.swapaxes(2, 3))
+        expected = weights / weights.sum(-1, keepdims=True) @ v
+        np.testing.assert_allclose(exe(*arrays), expected, rtol=1e-4, atol=1e-5)

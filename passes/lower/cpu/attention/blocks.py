@@ -15,7 +15,7 @@ from xyntra.dialects.attention import Access, Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.analysis.sizes.size import Size
+from xyntra.passes.analysis.sizes.size import Size, least_of, most_of
 from xyntra.passes.lower.cpu.attention.in_place import HeadInPlace
 from xyntra.passes.lower.cpu.attention.masks import Masks, RowMask
 from xyntra.passes.lower.cpu.attention.packing import MatrixSource, copy_rows, zero
@@ -70,7 +70,9 @@ class AttentionEmitter:
         groups = sizes[HEAD] // panels.shared
         outer = [(BATCH, sizes[BATCH]), (_GROUP, groups)]
         inner = [(HEAD, panels.shared), (QUERY, self._blocks)]
-        if sizes[BATCH] * groups >= _MANY_GROUPS or panels.shared * self._blocks == 1:
+        # Of a batch that is told, the smallest counts: few heads need their blocks shared out.
+        is_one = most_of(panels.shared * self._blocks) == 1
+        if least_of(sizes[BATCH] * groups) >= _MANY_GROUPS or is_one:
             nested_loops(outer, {}, lambda at: self._group(panels, at, inner), parallel=True)
             return
         ahead = panels.allocated(sizes[BATCH] * groups)
