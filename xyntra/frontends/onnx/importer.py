@@ -37,6 +37,7 @@ from xyntra.frontends.onnx.import_failures import failure_of_import
 from xyntra.frontends.onnx.inputs.bound_values import bind_values
 from xyntra.frontends.onnx.inputs.input_shapes import bind_inputs
 from xyntra.frontends.onnx.inputs.interface import dtype_name
+from xyntra.frontends.onnx.inputs.parts import take_apart
 from xyntra.frontends.onnx.inputs.provenance import binding_hint
 from xyntra.frontends.onnx.main_function import MainFunction
 from xyntra.frontends.onnx.node import Node, find_handler
@@ -142,7 +143,9 @@ class _Importer:
         self.requirements = Requirements(self.b)
         scope = Scope()
         given = {value.name for value in graph.initializer}
-        inputs = [value for value in graph.input if value.name not in given]
+        declared = [value for value in graph.input if value.name not in given]
+        inputs, composites, shapes = take_apart(declared, shapes)
+        found: dict[str, Value] = {}
         bound = bind_values(inputs, constants)
         will_be = bind_values(inputs, values)
         self.specialised = Specialised(will_be, used)
@@ -150,7 +153,7 @@ class _Importer:
         shapes = {**shapes, **{name: array.shape for name, array in given_values.items()}}
         for name, dtype, shape, fixed_by in bind_inputs(inputs, shapes, dims):
             self._check_bytes(shape, dtype, f"input '{name}'")
-            value: Operand | None = bound.get(name)
+            value: Value | None = bound.get(name)
             if value is None:
                 tensor = self.main.argument("input", name, shape, dtype, fixed_by)
                 self.conditions.name(tensor, name)
@@ -159,7 +162,10 @@ class _Importer:
                     value = tensor
                 else:
                     self.specialised.require(self.requirements, self.b, tensor, name)
-            scope.define(name, value, f"input '{name}'")
+            found[name] = value
+        found |= {each.name: each.value(found) for each in composites}
+        for entry in declared:
+            scope.define(entry.name, found[entry.name], f"input '{entry.name}'")
         self._graph(graph, scope, depth=0)
         self._finish(scope)
         return self.main.module
@@ -274,7 +280,9 @@ class _Importer:
         function = self.functions.get((domain, proto.op_type))
         if function is not None:
             return self._call(function, proto, operands, depth, None)
-        dtypes = [None if op is None else str(op.dtype) for op in operands]
+        dtypes = [
+            None if op is None or isinstance(op, Absent) else str(op.dtype) for op in operands
+        ]
         check_signature(proto, domain, self.opsets[domain], dtypes, label)
         check_narrow(proto, domain, dtypes, label)
         if proto.op_type == "Constant" and not domain:
