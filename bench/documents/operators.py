@@ -32,7 +32,7 @@ reads them is computed where that is right on the largest size: elementwise oper
 Gather, GatherND, Slice, Concat, Squeeze, Unsqueeze and Shape; other operators are refused there.
 
 Refused, with an error that names the node: forms that an importer does not know, random numbers,
-other shapes that depend on the data, sequences and strings. By name:
+other shapes that depend on the data, and strings. By name:
 {refused}.
 
 This page is written by `python -m bench.documents.operators`.

@@ -107,10 +107,24 @@ def _shapes(inputs: Any) -> dict[str, tuple[int | str, ...]]:
     if inputs is None:
         return {}
     if isinstance(inputs, Mapping):
-        return {_name(name): _shape(value, f"inputs[{name!r}]") for name, value in inputs.items()}
+        return {
+            name: _shape(part, f"inputs[{label!r}]")
+            for label, value in inputs.items()
+            for name, part in _parts(_name(label), value)
+        }
     if not isinstance(inputs, (list, tuple)):
         raise _wrong_shapes("inputs=", inputs)
     return {f"#{i}": _shape(value, f"inputs[{i}]") for i, value in enumerate(inputs)}
+
+
+def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
+    """The tensors of an input, by the names of the elements of a sequence; none for None."""
+    if value is None:
+        return []
+    parts = value if isinstance(value, (list, tuple)) else ()
+    if parts and all(isinstance(each, (list, tuple)) or hasattr(each, "shape") for each in parts):
+        return [(f"{name}[{number}]", each) for number, each in enumerate(parts)]
+    return [(name, value)]
 
 
 def _name(name: Any) -> str:

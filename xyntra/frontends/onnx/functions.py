@@ -3,13 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import onnx
 
 from xyntra.frontends.onnx.values import Absent, Result, Sized, TensorSequence
 from xyntra.frontends.weight_types import dtype_of
+
+
+@contextmanager
+def deep_recursion(calls: int) -> Iterator[None]:
+    """Allow at least so many calls of Python's in each other, as nested functions take."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, calls))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def schema_function(

@@ -9,9 +9,7 @@ the function, named by an attribute.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import Any, TypeVar
@@ -32,11 +30,12 @@ from xyntra.frontends.onnx.control.sized import sized_results
 from xyntra.frontends.onnx.control.specialised import Specialised, ValueWanted
 from xyntra.frontends.onnx.file.names import check_texts
 from xyntra.frontends.onnx.folding.fold import fold
-from xyntra.frontends.onnx.functions import bound_nodes, schema_function
+from xyntra.frontends.onnx.functions import bound_nodes, deep_recursion, schema_function
 from xyntra.frontends.onnx.import_failures import failure_of_import
 from xyntra.frontends.onnx.inputs.bound_values import bind_values
 from xyntra.frontends.onnx.inputs.input_shapes import bind_inputs
 from xyntra.frontends.onnx.inputs.interface import dtype_name
+from xyntra.frontends.onnx.inputs.parts import take_apart
 from xyntra.frontends.onnx.inputs.provenance import binding_hint
 from xyntra.frontends.onnx.main_function import MainFunction
 from xyntra.frontends.onnx.node import Node, find_handler
@@ -99,7 +98,7 @@ def import_model(
         message = "the file is not an ONNX model"
         raise ModelError("model-not-onnx", message, cause=str(error)) from None
     check_texts(model)
-    with _deep_recursion():
+    with deep_recursion(10 * MAX_CALLS):
         used: frozenset[str] = frozenset()
         while True:
             importer = _Importer(model, context, max_tensor_bytes, aliases or {}, waits=waits)
@@ -107,17 +106,6 @@ def import_model(
                 return importer.run(shapes, dims or {}, constants or {}, values or {}, used)
             except ValueWanted as wanted:
                 used |= wanted.names
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """Allow as many calls of Python's as nested functions and graphs take."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 10 * MAX_CALLS))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 class _Importer:
@@ -156,7 +144,9 @@ class _Importer:
         self.states.requirements = self.requirements if self.waits else None
         scope = Scope()
         given = {value.name for value in graph.initializer}
-        inputs = [value for value in graph.input if value.name not in given]
+        declared = [value for value in graph.input if value.name not in given]
+        inputs, composites, shapes = take_apart(declared, shapes)
+        found: dict[str, Value] = {}
         bound = bind_values(inputs, constants)
         will_be = bind_values(inputs, values)
         self.specialised = Specialised(will_be, used)
@@ -164,7 +154,7 @@ class _Importer:
         shapes = {**shapes, **{name: array.shape for name, array in given_values.items()}}
         for name, dtype, shape, fixed_by in bind_inputs(inputs, shapes, dims):
             self._check_bytes(shape, dtype, f"input '{name}'")
-            value: Operand | None = bound.get(name)
+            value: Value | None = bound.get(name)
             if value is None:
                 tensor = self.main.argument("input", name, shape, dtype, fixed_by)
                 self.conditions.name(tensor, name)
@@ -174,7 +164,10 @@ class _Importer:
                     value = tensor
                 else:
                     self.specialised.require(self.requirements, self.b, tensor, name)
-            scope.define(name, value, f"input '{name}'")
+            found[name] = value
+        found |= {each.name: each.value(found) for each in composites}
+        for entry in declared:
+            scope.define(entry.name, found[entry.name], f"input '{entry.name}'")
         self._declare_length(graph)
         self._graph(graph, scope, depth=0)
         self._finish(scope)
@@ -303,7 +296,9 @@ class _Importer:
         function = self.functions.get((domain, proto.op_type))
         if function is not None:
             return self._call(function, proto, operands, depth, None)
-        dtypes = [None if op is None else str(op.dtype) for op in operands]
+        dtypes = [
+            None if op is None or isinstance(op, Absent) else str(op.dtype) for op in operands
+        ]
         check_signature(proto, domain, self.opsets[domain], dtypes, label)
         check_narrow(proto, domain, dtypes, label)
         if proto.op_type == "Constant" and not domain:

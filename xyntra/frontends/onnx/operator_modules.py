@@ -63,6 +63,11 @@ _OPERATORS: dict[str, dict[str, str]] = {
         "reductions.scan": "CumSum CumProd",
         "tensors.scatter": "ScatterElements Scatter ScatterND TensorScatter",
         "tensors.selection": "NonZero Compress",
+        "sequences.optional": "Optional OptionalHasElement OptionalGetElement",
+        "sequences.sequence": """
+            SequenceEmpty SequenceConstruct SequenceInsert SequenceErase SequenceAt SequenceLength
+            ConcatFromSequence SplitToSequence
+        """,
         "tensors.shape": """
             Identity Shape Size Reshape Flatten Squeeze Unsqueeze Transpose Expand Tile
             DepthToSpace SpaceToDepth

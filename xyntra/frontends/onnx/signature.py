@@ -124,7 +124,10 @@ def _parameter(formal: OpSchema.FormalParameter) -> _Parameter:
 
 
 def _dtype(type_name: str) -> str:
-    """The dtype of `tensor(…)`; other types keep their ONNX name."""
+    """The dtype of `tensor(…)`, and `seq(…)` or `optional(…)` of one; others keep their name."""
+    for outer in ("seq(", "optional("):
+        if type_name.startswith(outer):
+            return f"{outer}{_dtype(type_name[len(outer) : -1])})"
     element = type_name.removeprefix("tensor(").removesuffix(")")
     return _TYPE_NAMES.get(element, element)
 
@@ -157,7 +160,7 @@ def _type_problem(signature: _Signature, dtypes: Sequence[str | None]) -> str | 
         parameter = signature.inputs[min(position, len(signature.inputs) - 1)]
         if dtype is None or parameter.mixed:
             continue
-        if dtype not in parameter.dtypes:
+        if not {dtype, f"optional({dtype})"} & parameter.dtypes:
             return f"input '{parameter.name}' cannot be {dtype}"
         if bound.setdefault(parameter.variable, dtype) != dtype:
             first = bound[parameter.variable]

@@ -59,13 +59,12 @@ class TensorSequence:
 
 @dataclass(frozen=True)
 class Absent:
-    """An optional value without an element.
+    """An optional value without an element."""
 
-    Attributes:
-        dtype: its type as signatures of operators name it.
-    """
-
-    dtype: str
+    @property
+    def dtype(self) -> str:
+        """Return what messages call it."""
+        return "optional without an element"
 
 
 def part_name(name: str, number: int) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import xyntra
 from xyntra.errors import InputError
 from xyntra.executable import Executable
 from xyntra.frontends.onnx.control.specialised import NOT_COMPILED
+from xyntra.frontends.onnx.values import part_name
 
 __all__ = ["XyntraBackendRep"]
 
@@ -39,7 +40,7 @@ class XyntraBackendRep(BackendRep):
         self._options = options
         given = {each.name for each in model.graph.initializer}
         self._inputs = [each.name for each in model.graph.input if each.name not in given]
-        self._outputs = [each.name for each in model.graph.output]
+        self._outputs = list(model.graph.output)
         self._executables: OrderedDict[Any, Executable] = OrderedDict()
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -57,15 +58,15 @@ class XyntraBackendRep(BackendRep):
         """
         if kwargs:
             raise InputError("unknown-option", f"run() has no argument '{next(iter(kwargs))}'")
-        arrays = self._by_name(inputs)
+        arrays = dict(_flat(self._by_name(inputs)))
         try:
-            found = self._executable(arrays).run(arrays)
+            found = _run(self._executable(arrays), arrays)
         except InputError as error:
             if error.code != NOT_COMPILED:
                 raise
-            found = self._compiled(arrays).run(arrays)
-        results = namedtupledict("Outputs", self._outputs)
-        named: tuple[Any, ...] = results(*(found[name] for name in self._outputs))
+            found = _run(self._compiled(arrays), arrays)
+        results = namedtupledict("Outputs", [str(each.name) for each in self._outputs])
+        named: tuple[Any, ...] = results(*(_output(each, found) for each in self._outputs))
         return named
 
     def _by_name(self, inputs: Any) -> dict[str, Any]:
@@ -101,6 +102,39 @@ class XyntraBackendRep(BackendRep):
         if len(self._executables) > _MOST_EXECUTABLES:
             self._executables.popitem(last=False)
         return found
+
+
+_EMPTY = ()
+"""The array that stands for a sequence without elements."""
+
+
+def _flat(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The tensors of inputs, by name; sequences by element, and nothing for what is absent."""
+    for name, each in inputs.items():
+        if each is None:
+            continue
+        if not isinstance(each, (list, tuple)):
+            yield name, each
+        elif not each:
+            yield name, _EMPTY
+        else:
+            yield from ((part_name(name, n), np.asarray(item)) for n, item in enumerate(each))
+
+
+def _run(executable: Executable, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    return executable.run({name: each for name, each in arrays.items() if each is not _EMPTY})
+
+
+def _output(declared: onnx.ValueInfoProto, found: Mapping[str, Any]) -> Any:
+    """An output as ONNX has it: an array, a list for a sequence, None for what is absent."""
+    name, kind = str(declared.name), declared.type
+    if name in found:
+        return found[name]
+    parts: list[Any] = []
+    while part_name(name, len(parts)) in found:
+        parts.append(found[part_name(name, len(parts))])
+    is_optional = kind.WhichOneof("value") == "optional_type"
+    return None if is_optional and not parts else parts
 
 
 def _shapes_of(arrays: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ abs acos acosh add affinegrid and_ argmax argmin asin asinh atan atanh bitcast b
 bitwisenot bitwiseor bitwisexor blackmanwindow cast castlike ceil center_crop_pad concat
 constant constantofshape cos cosh cumprod cumsum depthtospace det div equal erf exp expand eyelike
 flatten floor gather gatherelements gathernd greater greater_or_equal gridsample hammingwindow
-hannwindow hardmax identity if_ isinf isnan less less_or_equal log loop max mean melweightmatrix min
+hannwindow hardmax isinf isnan less less_or_equal log max mean melweightmatrix min
 mod mul neg not_ onehot or_ pad pow rangeop reciprocal reduce_log_sum reduce_log_sum_exp
 reducel1 reducel2 reducemax reducemean reducemin reduceprod reducesum reducesumsquare reshape
 reversesequence round scan scatter scatterelements scatternd shape sign sin sinh size slice
@@ -20,12 +20,6 @@ unsqueeze where xor
 """.split()
 
 REFUSED: dict[str, dict[str, str]] = {
-    "identity": {
-        "test_identity_sequence": "type-unsupported",
-        "test_identity_opt": "type-unsupported",
-    },
-    "if_": {"test_if_seq": "if-branch", "test_if_opt": "if-branch"},
-    "loop": {"test_loop13_seq": "type-unsupported", "test_loop16_seq_none": "type-unsupported"},
     "not_": {f"test_not_{rank}d": "opset-unsupported" for rank in (2, 3, 4)},
     "scan": {"test_scan_sum": "operator-unsupported"},
 }

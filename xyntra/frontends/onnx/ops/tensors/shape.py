@@ -10,12 +10,13 @@ import numpy as np
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node, handles
-from xyntra.frontends.onnx.values import Result
+from xyntra.frontends.onnx.values import Absent, Result, TensorSequence
 
 
 @handles("Identity")
 def identity(node: Node) -> Result:
-    return node.operand(0)
+    given = node.operands[0]
+    return given if isinstance(given, (TensorSequence, Absent)) else node.operand(0)
 
 
 @handles("Shape")
