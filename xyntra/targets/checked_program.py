@@ -7,7 +7,7 @@ Here these are taken off again and looked at, for every way of calling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from xyntra.errors import InputError, UnsupportedError
 from xyntra.plan.plan import Plan
 from xyntra.targets.base import DeviceProgram, Future, Program
+from xyntra.targets.mapped_future import MappedFuture
 
 __all__ = ["checked_program"]
 
@@ -111,7 +112,7 @@ class _CheckedDeviceProgram(_CheckedProgram):
         self._device = program
 
     def submit(self, arrays: Sequence[Any]) -> Future:
-        return _CheckedFuture(self._device.submit(arrays), self._checked)
+        return MappedFuture(self._device.submit(arrays), self._checked)
 
     def launches(self, addresses: Sequence[int]) -> Sequence[Any]:
         """Refuse to give launches away: nobody would look at the flags.
@@ -133,32 +134,6 @@ class _CheckedDeviceProgram(_CheckedProgram):
 
     def launch_resources(self) -> Sequence[Any]:
         return self._device.launch_resources()
-
-
-class _CheckedFuture:
-    """The outputs of a call that may not have finished; the flags are looked at when it has."""
-
-    def __init__(self, future: Future, checked: Callable[[_Results], _Results]) -> None:
-        self._future = future
-        self._checked = checked
-
-    def __await__(self) -> Generator[Any, None, Any]:
-        results = yield from self._future.__await__()
-        return self._outputs(results)
-
-    def cancel(self) -> bool:
-        return self._future.cancel()
-
-    def done(self) -> bool:
-        return self._future.done()
-
-    def result(self, timeout: float | None = None) -> Any:
-        return self._outputs(self._future.result(timeout))
-
-    def _outputs(self, results: Any) -> Any:
-        given = results if isinstance(results, tuple) else (results,)
-        outputs = self._checked(given)
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 def _first_of(array: Any, sizes: Mapping[int, int]) -> Any:

@@ -7,12 +7,13 @@ written where one does not fit, and given back among the outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xyntra.errors import InputError, UnsupportedError
 from xyntra.plan.plan import Plan
 from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program, StateProgram
+from xyntra.targets.mapped_future import MappedFuture
 
 __all__ = ["StatefulProgram", "stateful_program"]
 
@@ -157,31 +158,6 @@ class _StatefulDeviceProgram(StatefulProgram):
 
     def submit(self, arrays: _Arrays) -> Future:
         self._checked(arrays, None)
-        return _StatefulFuture(
+        return MappedFuture(
             self._device.submit(arrays), lambda results: self._merged(arrays, results)
         )
-
-
-class _StatefulFuture:
-    """The outputs of a call that may not have finished, with the states among them."""
-
-    def __init__(self, future: Future, merged: Callable[[_Arrays], _Arrays]) -> None:
-        self._future = future
-        self._merged = merged
-
-    def __await__(self) -> Generator[Any, None, Any]:
-        results = yield from self._future.__await__()
-        return self._outputs(results)
-
-    def cancel(self) -> bool:
-        return self._future.cancel()
-
-    def done(self) -> bool:
-        return self._future.done()
-
-    def result(self, timeout: float | None = None) -> Any:
-        return self._outputs(self._future.result(timeout))
-
-    def _outputs(self, results: Any) -> Any:
-        outputs = self._merged(results if isinstance(results, tuple) else (results,))
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
