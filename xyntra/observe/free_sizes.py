@@ -25,7 +25,7 @@ def explain_free(free: FreeSizes, width: int) -> list[str]:
     lines = ["free dimensions, told in each call"]
     lines += [f"  {printable(each.name)}: {_sizes(each)}" for each in free.symbols]
     shown = ", ".join(f"{printable(each.name)} = {each.shown}" for each in free.symbols)
-    lines.append(f"  shapes, bytes and times in this report are for {shown}")
+    lines.append(f"  shapes, bytes and times here are for {shown}, at which the kernels were made")
     several = [kernel for kernel in free.kernels if len(kernel.variants) > 1]
     one = len(free.kernels) - len(several)
     lines.append(f"  {plural(one, 'kernel')} with one schedule for all sizes")
