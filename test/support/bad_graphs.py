@@ -176,10 +176,10 @@ BAD_GRAPHS = {
         "'x'",
     ),
     "a sequence": BadFile(
-        edited(_type(helper.make_sequence_type_proto)), UnsupportedError, "type-unsupported", "'x'"
+        edited(_type(helper.make_sequence_type_proto)), ModelError, "node-invalid", "seq(float32)"
     ),
     "an optional": BadFile(
-        edited(_type(helper.make_optional_type_proto)), UnsupportedError, "type-unsupported", "'x'"
+        edited(_type(helper.make_optional_type_proto)), ModelError, "node-invalid", "input 0"
     ),
     "no type": BadFile(
         edited(lambda m: m.graph.input[0].ClearField("type")),

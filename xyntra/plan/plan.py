@@ -308,7 +308,7 @@ class Plan:
             fallbacks=_items(data.get("fallbacks", ())),
             requirements=tuple(map(_requirement, _items(data.get("requirements", ())))),
             precisions=tuple(_texts(each) for each in _items(data.get("precisions", ()))),
-            free=FreeSizes.from_json(data["free"]) if data.get("free") else None,
+            free=None if data.get("free") is None else FreeSizes.from_json(data["free"]),
             sizes=tuple(
                 SizedDimension(**{**entry, "count": _port(entry["count"])})
                 for entry in _items(data.get("sizes", ()))

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.webgpu.prepare import prepare
 from bench.webgpu.rows import FILES, MODELS, OPERATIONS, artifact
 from bench.webgpu.run import _beyond, run
 from xyntra.errors import XyntraError
 from xyntra.targets.webgpu.adapter import open_device
 from xyntra.targets.webgpu.naga.naga import naga
+
+pytest.importorskip("torch")
+prepare = pytest.importorskip("bench.webgpu.prepare").prepare
 
 
 def test_there_are_ten_models_and_each_artifact_has_a_name_of_its_own() -> None:

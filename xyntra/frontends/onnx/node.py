@@ -149,7 +149,7 @@ class Node:
         if isinstance(operand, Sized):
             raise self.unsupported(f"the data decides the size of input {position}")
         if isinstance(operand, (TensorSequence, Absent)):
-            raise self.invalid(f"input {position} is no tensor, but a {operand.dtype}")
+            raise self.invalid(f"input {position} is not a tensor, but {operand.dtype}")
         return operand
 
     def shape_of(self, value: Result) -> tuple[int, ...]:

@@ -149,7 +149,7 @@ def _lanes_of_bytes(nest: LinearNest, inner: int) -> int:
 
 
 def _vector(access: BufferOperand, inner: int, lanes: int, position: Position) -> ir.Value:
-    """Return elements of an operand along a loop, which need not be neighbours in memory."""
+    """Return elements of an operand along a loop, which need not be contiguous."""
     if access.is_scalar or access.strides[inner] in (0, 1):
         return vector_of(access, inner, lanes, position)
     first = offset(access, position)
