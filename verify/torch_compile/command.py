@@ -13,6 +13,7 @@ of its own and --seconds of time. The exit status is 1 where one is wrong or fai
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import threading
@@ -41,7 +42,7 @@ _FIRST = (
     ("lstm-layers", None),
 )
 """What says most, where there is not time for all."""
-_ALONE = ("under-memory-pressure",)
+_ALONE = ("under-memory-pressure", "scalars-of-the-host")
 """What would be in the way of other processes."""
 
 
@@ -66,10 +67,13 @@ class _Sweep:
         now = time.monotonic()
         self.end = now + options.budget
         self.last_start = now + (0.7 if options.times else 1.0) * options.budget
-        names = _cases(options)
+        from verify.torch_compile.models import LARGE
+
+        names, self.large = _cases(options), set(LARGE)
         self.rows: list[Row] = [{"name": n, "autocast": a, "status": "waits"} for n, a in names]
         self.lock = threading.Lock()
         self.places = threading.Semaphore(options.jobs)
+        self.large_places = threading.Semaphore(max(options.jobs // 2, 1))  # for their memory
 
     def run(self) -> list[Row]:
         alone = [row for row in self.rows if row["name"] in _ALONE]
@@ -88,7 +92,8 @@ class _Sweep:
 
     def _started(self, row: Row) -> Child | None:
         """Compare a model; return its process where that waits to be timed."""
-        with self.places:
+        room = self.large_places if row["name"] in self.large else contextlib.nullcontext()
+        with room, self.places:
             left = min(self.options.seconds, self.last_start - time.monotonic())
             if left < 1:
                 row["status"] = "not reached"
@@ -180,7 +185,9 @@ def _line(row: Row) -> str:
     if "inference" in row:
         text += (
             f" inference {row['inference']:.2f}, gradients {row['gradients']:.2f} of eager's error,"
-            f" losses {row['losses_apart']:.1e} apart; ready in {row['first_result_s']:.1f}"
+            f" losses {row['losses_apart']:.1e} apart"
+            f"{' (eager is far from float64)' if row['eager_is_far'] else ''};"
+            f" ready in {row['first_result_s']:.1f}"
             f" + {row['first_step_s']:.1f} s, {row['graphs']} graphs"
         )
     times = [f"{s} {row[f'{s}_ms']:.2f}" for s in _SIDES if f"{s}_ms" in row]
