@@ -3,23 +3,24 @@
 
     python -m verify.onnx_backend [--only SUBSTRING] [--json results.json] [--jobs 2]
 
-Each test is right, refused (with a typed error about the model), wrong, failed (another error) or
-crashed. The exit status is 1 where one is wrong, failed or crashed.
+Each test is right, refused (with a typed error about the model), disputed (`cases.DISPUTED` says
+why), wrong, failed (another error) or crashed. The exit status is 1 where one is wrong, failed or
+crashed.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 
+from bench.harness.machine import describe
+from bench.harness.measure import write_json
 from verify.onnx_backend.backends import BACKENDS
-from verify.onnx_backend.cases import OUTCOMES, Outcome, operators
+from verify.onnx_backend.cases import OUTCOMES, Outcome, judged, operators
 from verify.onnx_backend.processes import run_all
-from verify.onnx_backend.table import by_operator
+from verify.onnx_backend.table import as_json, by_operator
 
 
 def main() -> int:
@@ -34,8 +35,10 @@ def main() -> int:
     parts = options.only.split(",")
     names = [name for name in operators() if any(part in name for part in parts)]
     found: dict[str, Outcome] = {}
+    machine = describe()
 
     def done(name: str, outcome: Outcome) -> None:
+        outcome = judged(name, outcome)
         found[name] = outcome
         if outcome.what != "right":
             print(f"{outcome.what:8} {name}: {outcome.code} {outcome.why}".rstrip(), flush=True)
@@ -46,7 +49,7 @@ def main() -> int:
     counts = Counter(each.what for each in found.values())
     print(", ".join(f"{counts[what]} {what}" for what in OUTCOMES) + f" of {len(names)}")
     if options.json:
-        options.json.write_text(json.dumps({n: asdict(o) for n, o in sorted(found.items())}))
+        write_json(options.json, {"machine": machine, "tests": as_json(found)})
     return 1 if counts["wrong"] or counts["failed"] or counts["crashed"] else 0
 
 

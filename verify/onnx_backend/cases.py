@@ -7,7 +7,7 @@ import sys
 import traceback
 import unittest
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,9 +18,9 @@ from onnx.backend.test.loader import load_model_tests
 
 from xyntra.errors import CompileError, InputError, ModelError, UnsupportedError, XyntraError
 
-__all__ = ["OUTCOMES", "Outcome", "operators", "run_test", "tests"]
+__all__ = ["DISPUTED", "OUTCOMES", "Outcome", "judged", "operators", "run_test", "tests"]
 
-OUTCOMES = ("right", "refused", "wrong", "failed", "crashed")
+OUTCOMES = ("right", "refused", "disputed", "wrong", "failed", "crashed")
 """Refused is what a typed error says about the model; failed is any other error."""
 _TRAINING = "ai.onnx.preview.training"
 TOLERANCES = {
@@ -31,6 +31,42 @@ TOLERANCES = {
     "test_attention_4d_causal_fp16_expanded": {"rtol": 2e-3},
 }
 """Wider tolerances than a test's own, by test, with the reason: ONNX's runner takes them."""
+_ALIGNED = (
+    "the operator's text divides by the length of the resized tensor less one; the test expects "
+    "what comes of the length before it is rounded down. onnxruntime follows the text, too."
+)
+
+
+@dataclass(frozen=True)
+class Disputed:
+    """A test that we hold to be wrong.
+
+    Attributes:
+        what: the outcome that is excused; any other one counts as it is.
+        sign: a part of its message, the value that we hold to be right, say.
+        reason: why, as a sentence for the documents.
+    """
+
+    what: str
+    sign: str
+    reason: str
+
+
+DISPUTED = {
+    "test_resize_downsample_scales_cubic_align_corners": Disputed(
+        "wrong", "[0, 0, 0, 1]: 2.5 (ACTUAL)", _ALIGNED
+    ),
+    "test_resize_downsample_scales_linear_align_corners": Disputed(
+        "wrong", "[0, 0, 0, 1]: 4.0 (ACTUAL)", _ALIGNED
+    ),
+    "test_loop16_seq_none": Disputed(
+        "failed",
+        "Unable to compare expected type <class 'numpy.ndarray'>",
+        "the runner compares the elements of the sequence by `len()`, which fails for tensors of "
+        "rank 0, whatever they hold. It fails for onnxruntime, too.",
+    ),
+}
+"""Tests whose expectation or runner is at fault, by name. They are run, and counted apart."""
 _REFUSALS = (InputError, ModelError, UnsupportedError)
 
 
@@ -91,6 +127,14 @@ def run_test(test: unittest.TestCase) -> Outcome:
     except Exception as error:
         return Outcome("failed", type(error).__name__, _last_line(error))
     return Outcome("right")
+
+
+def judged(name: str, outcome: Outcome) -> Outcome:
+    """The outcome of a test, "disputed" where it is the one that is excused for this test."""
+    case = DISPUTED.get(name)
+    if case is None or outcome.what != case.what or case.sign not in outcome.why:
+        return outcome
+    return replace(outcome, what="disputed")
 
 
 def _of_ours(error: XyntraError) -> Outcome:
