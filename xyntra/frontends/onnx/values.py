@@ -30,7 +30,7 @@ class Sized:
 
     @property
     def dtype(self) -> str:
-        """Of its elements."""
+        """The dtype of the elements."""
         return self.tensor.dtype
 
     @property

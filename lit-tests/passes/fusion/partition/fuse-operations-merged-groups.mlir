@@ -15,7 +15,7 @@
 #map6 = affine_map<(d0, d1, d2, d3) -> (d0, d1, 0, d3)>
 #map7 = affine_map<(d0, d1) -> (d0, 0)>
 #map8 = affine_map<(d0) -> (d0)>
-module attributes {xyntra.parameters = "/tmp/st19/keep/20261127-87.onnx"} {
+module attributes {xyntra.parameters = "model.onnx"} {
   func.func @main(%arg0: tensor<1x2xf32> {xyntra.dtype = "float32", xyntra.input = "v1"}, %arg1: tensor<4x1x3x1xf32> {xyntra.dtype = "float32", xyntra.input = "v47"}, %arg2: tensor<1x6x17x1xf32> {xyntra.dtype = "float32", xyntra.input = "v35"}) -> (tensor<1x2x1xf32> {xyntra.dtype = "float32", xyntra.output = "v84"}, tensor<3xf32> {xyntra.dtype = "float32", xyntra.output = "v39"}, tensor<1xi64> {xyntra.dtype = "int64", xyntra.output = "v99"}, tensor<1x2xf32> {xyntra.dtype = "float32", xyntra.output = "v105"}, tensor<1xi64> {xyntra.dtype = "int64", xyntra.output = "v92"}, tensor<1x3x18x1xf32> {xyntra.dtype = "float32", xyntra.output = "v41"}, tensor<1x2xf32> {xyntra.dtype = "float32", xyntra.output = "v77"}, tensor<2xi64> {xyntra.dtype = "int64", xyntra.output = "v103"}, tensor<4x1x3x1xf32> {xyntra.dtype = "float32", xyntra.output = "v50"}) {
     %c0 = arith.constant 0 : index
     %cst = arith.constant dense<[[[[1]]], [[[0]]], [[[1]]], [[[0]]]]> : tensor<4x1x1x1xi64>

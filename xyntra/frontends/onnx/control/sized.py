@@ -88,7 +88,7 @@ def _shape_of(operand: Result) -> tuple[int, ...]:
 
 
 def _broadcast(node: Node) -> Sizes:
-    """Of an elementwise operator: other inputs repeat along these dimensions, or share the size."""
+    """Return the sizes of an elementwise result: other inputs repeat along these, or share them."""
     divisor = node.operands[1] if node.op_type == "Div" else None
     if isinstance(divisor, Sized) and not is_float(divisor.dtype):
         raise _unsupported(node, "zeros may lie behind the size of what it divides by")

@@ -40,7 +40,7 @@ def as_strided(node: AtenNode) -> Tensor:
 
 @handles("as_strided_scatter")
 def as_strided_scatter(node: AtenNode) -> Tensor:
-    """Of a view that is all of the tensor."""
+    """Lay the source out as the tensor, all of which the view has to be."""
     x, source, b = node.tensor("self"), node.tensor("src"), node.b
     strides = [int(each) for each in node["stride"]]
     order = _dense_order(source.shape, strides)
