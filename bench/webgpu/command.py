@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """GPUs behind WebGPU: `python -m bench.webgpu compare NAME…`, or `prepare DIR`, then `run DIR`.
 
-`compare` checks benchmark models against onnxruntime. `prepare` compiles, on any machine, what
-`run` measures where the GPU is, for WebGPU and for CUDA: there, neither a compiler nor naga is
-needed, but wgpu, PyTorch, onnx and onnxruntime. `run` prints the rates of elementwise chains, row
-kernels and products beside those of a copy and of the CUDA target, the times of models, the host's
-cost of a call, onnxruntime's WebGPU plugin on the models, and how long first calls take with and
-without the driver's cache of pipelines.
+`compare` checks benchmark models against onnxruntime. `contest` times exported pages beside
+onnxruntime-web in one Chromium, and native calls beside onnxruntime's WebGPU plugin.
+
+`prepare` compiles, on any machine, what `run` measures where the GPU is, for WebGPU and for CUDA:
+there, neither a compiler nor naga is needed, but wgpu, PyTorch, onnx and onnxruntime. `run` prints
+the rates of elementwise chains, row kernels and products beside those of a copy and of the CUDA
+target, the times of models, the host's cost of a call, onnxruntime's WebGPU plugin on the models,
+and how long first calls take with and without the driver's cache of pipelines.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from bench.models import DEFAULT_FOLDER, REGISTRY
 
 __all__ = ["main"]
 
+_ENTRANTS = ("page", "web-webgpu", "web-wasm", "native", "plugin")
 _PARTS = ("rows", "host", "plugin", "first")
 
 
@@ -38,6 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print_first_call(options.artifacts, options.name, options.target)
         return 0
+    if options.command == "contest":
+        from bench.webgpu.contest import contest
+
+        given = (options.rounds, options.entrants, options.driver, options.output)
+        return contest(options.names, options.models, *given)
     patterns = options.names or ["*"]
 
     def is_chosen(name: str) -> bool:
@@ -66,6 +74,13 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("names", nargs="+", metavar="NAME", choices=list(REGISTRY))
     compare.add_argument("--models", type=Path, default=DEFAULT_FOLDER, help="default: models/")
     compare.add_argument("--calls", type=int, default=10, help="default: 10")
+    contest = commands.add_parser("contest", help="in Chromium, beside onnxruntime-web")
+    contest.add_argument("names", nargs="+", metavar="NAME", choices=list(REGISTRY))
+    contest.add_argument("--models", type=Path, default=DEFAULT_FOLDER, help="default: models/")
+    contest.add_argument("--rounds", type=int, default=5, help="default: 5")
+    contest.add_argument("--entrants", nargs="+", choices=_ENTRANTS, default=_ENTRANTS)
+    contest.add_argument("--driver", type=Path, help="Vulkan's file of what native entrants use")
+    contest.add_argument("--output", type=Path, help="write a record here, as JSON")
     prepare = commands.add_parser("prepare", help="compile what `run` measures")
     prepare.add_argument("--models", type=Path, default=DEFAULT_FOLDER, help="default: models/")
     prepare.add_argument("--cuda", default="cuda:sm_90a", help="default: cuda:sm_90a")

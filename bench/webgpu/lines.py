@@ -18,7 +18,9 @@ def _row(found: Record) -> str:
     if "of_a_copy" in found:
         words.append(f"{found['bytes_per_s'] / 1e9:.0f} GB/s, {found['of_a_copy']:.2f} of a copy")
     if "cuda" in found:
-        cuda, share = found["cuda"], found["cuda"]["gpu_us"] / found["gpu_us"]
+        beside = found["gpu_us_beside_cuda"]
+        cuda, share = found["cuda"], found["cuda"]["gpu_us"] / beside
+        words.append(f"beside CUDA {beside:.1f} us")
         words.append(f"CUDA: GPU {cuda['gpu_us']:.1f} us, call {cuda['call_us']:.0f} us")
         words.append(f"{share:.2f} of CUDA's speed")
     return ", ".join([*words, f"{found['beyond']} numbers beyond"])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,12 +26,14 @@ class Site:
         faults: what is done to files whose path contains a text.
         requests: paths that were asked for.
         released: stalled answers wait for it.
+        headers: what every answer says besides.
     """
 
     address: str
     faults: dict[str, Fault] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -51,6 +53,11 @@ class _Handler(SimpleHTTPRequestHandler):
             self.send_error(404)
         else:
             self._spoilt(path.read_bytes(), wanted)
+
+    def end_headers(self) -> None:
+        for name, value in self._site.headers.items():
+            self.send_header(name, value)
+        super().end_headers()
 
     def _spoilt(self, data: bytes, fault: Fault) -> None:
         if fault == "damaged":
@@ -85,9 +92,9 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def served(folder: Path, port: int = 0) -> Iterator[Site]:
+def served(folder: Path, port: int = 0, headers: Mapping[str, str] | None = None) -> Iterator[Site]:
     """Serve a folder on this machine while the block runs."""
-    site = Site("")
+    site = Site("", headers=headers or {})
     handler = partial(_Handler, site=site, directory=str(folder))
     with _Server(("127.0.0.1", port), handler) as server:
         site.address = f"http://localhost:{server.server_port}/"
