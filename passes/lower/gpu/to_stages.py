@@ -12,7 +12,7 @@ from xyntra.passes.lower.buffers.forward_copies import ForwardCopies
 from xyntra.passes.lower.buffers.inplace_results import InplaceResults
 from xyntra.passes.lower.buffers.strided_copies import StridedCopies
 from xyntra.passes.lower.gpu.attention.carrier import carry_attention
-from xyntra.passes.lower.gpu.device import Feature, GpuDevice
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.math.device_erf import expand_erf, hide_erf
 from xyntra.passes.lower.gpu.math.device_math import check_math
 from xyntra.passes.lower.gpu.math.exponential import expand_exponentials, hide_exponentials
@@ -78,8 +78,7 @@ def stage_passes(device: GpuDevice, *, plain: bool) -> tuple[Pass, ...]:
 
 def to_buffers(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     """Lower tensors to memory; returns the module, or the copy that took its place."""
-    carries = device.has(Feature.ASYNC_COPIES) and not is_generic(kernel_function(module))
-    carry_attention(module, plain=not carries)
+    carry_attention(module, device, plain=is_generic(kernel_function(module)))
     find_extremes_by_keys(module)
     DataBySlices().run(module)
     expand_classes(module)

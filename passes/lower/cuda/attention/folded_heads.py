@@ -8,7 +8,7 @@ from dataclasses import replace
 from xyntra.dialects.attention_layout import BATCH, HEAD, QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.tensors.positions import Digit, Position
-from xyntra.passes.lower.cuda.attention.problem import Located, MaskTerm, Problem
+from xyntra.passes.lower.gpu.attention.problem import Located, MaskTerm, Problem
 
 _MEMBER = 6  # the loop over the heads of a group, beside the six of an attention
 

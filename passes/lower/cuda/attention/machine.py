@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Values and control flow of attention, on scalars with a dtype, and instructions that return some.
+"""Instructions of attention that return values, on scalars with a dtype.
 
 Addresses of shared memory are uint32, of global memory uint64. Two 16-bit numbers share a uint32.
 Instructions that return nothing are called as they are in `ptx`, with the values of scalars.
@@ -7,58 +7,26 @@ Instructions that return nothing are called as they are in `ptx`, with the value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-
-from torch_mlir.dialects import scf
+from collections.abc import Callable, Sequence
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import Scalar, constant, emit
+from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.ptx import memory
 from xyntra.passes.lower.cuda.ptx.clusters import ld_shared_cluster, mapa
 from xyntra.passes.lower.cuda.ptx.matrices import ldmatrix, mma
 from xyntra.passes.lower.cuda.ptx.numbers import cvt_pair, ex2_approx, rcp_approx
 from xyntra.passes.lower.cuda.ptx.warps import shfl_bfly_asm
+from xyntra.passes.lower.gpu.attention.problem import Located, Outer
+from xyntra.passes.lower.gpu.attention.values import Registers, fused, like, real, values_of
 from xyntra.passes.lower.loops.memrefs import view_offset
 
-Registers = list[Scalar]
 ELEMENTS = {"float16": "f16", "bfloat16": "bf16"}
 """Types of the factors of tensor cores, as PTX names them."""
-
-
-def values_of(registers: Sequence[Scalar]) -> list[ir.Value]:
-    """Return what instructions take."""
-    return [each.value for each in registers]
-
-
-def like(registers: Sequence[Scalar], values: Sequence[ir.Value]) -> Registers:
-    """Values with the dtypes of other registers."""
-    return [Scalar(new, old.dtype) for new, old in zip(values, registers, strict=True)]
 
 
 def scalars(values: Sequence[ir.Value], dtype: str) -> Registers:
     """Values of one dtype."""
     return [Scalar(each, dtype) for each in values]
-
-
-def number(value: int, dtype: str = "int32") -> Scalar:
-    """A constant."""
-    return constant(value, dtype)
-
-
-def real(value: float) -> Scalar:
-    """A constant of f32."""
-    return constant(value, "float32")
-
-
-def fused(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
-    """`a * b + c`, rounded once."""
-    return a.math("fma", b, c)
-
-
-def larger(a: Scalar, b: Scalar) -> Scalar:
-    """The larger number; the other one where one is NaN."""
-    return Scalar(emit("arith.maxnumf", [a.value, b.value], a.value.type), a.dtype)
 
 
 def exp2(value: Scalar) -> Scalar:
@@ -141,36 +109,7 @@ def global_address(place: ir.Value, item_bytes: int) -> Scalar:
     return start + first if first else start
 
 
-@contextmanager
-def when(condition: Scalar) -> Iterator[None]:
-    """Emit what follows under a condition."""
-    built = scf.IfOp(condition.value)
-    with ir.InsertionPoint(built.then_block):
-        yield
-        scf.YieldOp([])
-
-
-def replaced_when(
-    condition: Scalar, values: Registers, change: Callable[[Registers], Registers]
-) -> Registers:
-    """`values`, or what `change` makes of them where the condition holds."""
-    built = scf.IfOp(condition.value, [each.value.type for each in values], has_else=True)
-    with ir.InsertionPoint(built.then_block):
-        scf.YieldOp(values_of(change(values)))
-    with ir.InsertionPoint(built.else_block):
-        scf.YieldOp(values_of(values))
-    return like(values, built.results)
-
-
-def loop(
-    count: Scalar, carried: Registers, body: Callable[[Scalar, Registers], Registers]
-) -> Registers:
-    """A loop from 0 to `count`, an int32, that is not unrolled; `body` renews what is carried."""
-    zero, one = number(0), number(1)
-    built = scf.ForOp(zero.value, count.value, one.value, values_of(carried))
-    annotation = ir.Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
-    built.operation.attributes["llvm.loop_annotation"] = annotation
-    with ir.InsertionPoint(built.body):
-        inside = like(carried, built.inner_iter_args)
-        scf.YieldOp(values_of(body(Scalar(built.induction_variable, "int32"), inside)))
-    return like(carried, built.results)
+def start_address(located: Located, outer: Outer) -> Scalar:
+    """Return the address, a uint64, at which the matrix of one head starts."""
+    base = global_address(located.matrix.memory, located.item_bytes)
+    return base + located.start(outer) * located.item_bytes

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.gpu.attention.problem import Problem
 from xyntra.passes.lower.gpu.device import GpuDevice
 
 ROWS = 16

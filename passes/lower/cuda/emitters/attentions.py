@@ -14,7 +14,7 @@ from xyntra.passes.lower.cuda.attention.flash.flash import emit_flash
 from xyntra.passes.lower.cuda.attention.hopper.hopper import emit_hopper
 from xyntra.passes.lower.cuda.attention.hopper.plan import HopperPlan, hopper_plans, plan_hopper
 from xyntra.passes.lower.cuda.attention.plan import FlashPlan, flash_plans, plan_flash
-from xyntra.passes.lower.cuda.attention.problem import Problem, problem_of
+from xyntra.passes.lower.gpu.attention.problem import Problem, problem_of
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emitters.emitter import Code, Family, Impossible, StageEmitter
 from xyntra.passes.lower.gpu.stages.stage import Stage

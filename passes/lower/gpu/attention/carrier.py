@@ -3,41 +3,52 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xyntra.dialects.attention import OP
-from xyntra.dialects.attention_layout import KEY_SIZE, VALUE_SIZE
+from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.analysis.kernel_function import operations_named
+from xyntra.passes.lower.gpu.attention import rows_plan
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.tensor.attention_as_linalg import decompose_attention
 
 LARGEST_SIZE = 256
-"""Elements of a key or value: more do not fit into registers."""
+"""Elements of a key or value: more do not fit into the registers of warps."""
 _DTYPES = ("float32", "float16", "bfloat16")
 
 
-def carry_attention(module: ir.Operation, *, plain: bool = False) -> None:
+def carry_attention(module: ir.Operation, device: GpuDevice, *, plain: bool = False) -> None:
     """Rewrite every attention of `module`: as a carrier, or as linalg where no kernel takes it.
 
     Other than on the CPU, operands keep their element type.
 
     Args:
         module: holds a kernel.
+        device: that code is made for.
         plain: rewrite all of them as linalg.
     """
     for op in operations_named(module, OP):
         b = TensorBuilder(ir.InsertionPoint(op), op.location)
         with op.context, op.location:
-            carries = _has_kernel(op) and not plain
+            carries = _has_kernel(op, device) and not plain
             result = _carrier(op, b) if carries else decompose_attention(op, b)
         op.results[0].replace_all_uses_with(result.value)
         op.erase()
 
 
-def _has_kernel(op: ir.Operation) -> bool:
+def _has_kernel(op: ir.Operation, device: GpuDevice) -> bool:
     sizes = list(op.attributes["sizes"])
     largest = max(sizes[KEY_SIZE], sizes[VALUE_SIZE])
-    return Tensor.of(op.results[0]).dtype in _DTYPES and largest <= LARGEST_SIZE
+    if Tensor.of(op.results[0]).dtype not in _DTYPES:
+        return False
+    if device.has(Feature.ASYNC_COPIES):
+        return bool(largest <= LARGEST_SIZE)
+    scores = prod(sizes[place] for place in (BATCH, HEAD, QUERY, KEY))
+    is_worth_it = scores >= rows_plan.FEWEST_SCORES and sizes[QUERY] >= rows_plan.FEWEST_QUERIES
+    return bool(largest <= rows_plan.LARGEST_SIZE and is_worth_it)
 
 
 def _carrier(op: ir.Operation, b: TensorBuilder) -> Tensor:

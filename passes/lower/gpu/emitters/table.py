@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from xyntra.passes.lower.gpu.emitters.attentions import ATTENTIONS
 from xyntra.passes.lower.gpu.emitters.contractions import CONTRACTIONS
 from xyntra.passes.lower.gpu.emitters.families import Families
 from xyntra.passes.lower.gpu.emitters.loops import LOOPS
 from xyntra.passes.lower.gpu.emitters.nests import nests_family
 
-FAMILIES: Families = (CONTRACTIONS, nests_family(), LOOPS)
+FAMILIES: Families = (ATTENTIONS, CONTRACTIONS, nests_family(), LOOPS)

@@ -38,10 +38,11 @@ def hide_exponentials(module: ir.Operation) -> None:
 
 def expand_exponentials(module: ir.Operation) -> None:
     """Put arithmetic in the place of what `hide_exponentials` has left."""
-    expand(module, _NAME, lambda x, _: _exponential(x))
+    expand(module, _NAME, lambda x, _: exponential(x))
 
 
-def _exponential(x: ir.Value) -> ir.Value:
+def exponential(x: ir.Value) -> ir.Value:
+    """Return exp(x) of an f32 that is at most zero, or NaN."""
     kind = x.type
     bounded = arith.maximumf(x, f32_constant(_LOWEST))
     exponent = arith.mulf(bounded, f32_constant(log2(e)))

@@ -8,19 +8,13 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.flash.merge import (
-    Division,
     Merge,
     added_up,
     common_factors,
 )
-from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
-    load_cluster,
-    number,
-    store_shared,
-    when,
-)
+from xyntra.passes.lower.cuda.attention.machine import load_cluster, store_shared
 from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster
+from xyntra.passes.lower.gpu.attention.values import Division, Registers, number, when
 from xyntra.passes.lower.gpu.emit.thread_grid import barrier, strided_loop
 
 _ITEM = 4

@@ -20,14 +20,15 @@ from xyntra.passes.lower.cuda.attention.flash.fragments import Multiplier
 from xyntra.passes.lower.cuda.attention.flash.merge import Merge
 from xyntra.passes.lower.cuda.attention.flash.softmax import ThreadRowState, renewed
 from xyntra.passes.lower.cuda.attention.flash.staging import RowStaging
-from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, shared_address, when
-from xyntra.passes.lower.cuda.attention.masks import WarpMasks
+from xyntra.passes.lower.cuda.attention.machine import bounded, shared_address
 from xyntra.passes.lower.cuda.attention.plan import ROWS
-from xyntra.passes.lower.cuda.attention.problem import Located, Outer, outer_of
 from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.ptx.barriers import bar_warp_sync_asm
 from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
 from xyntra.passes.lower.cuda.ptx.special_registers import cluster_ctarank
+from xyntra.passes.lower.gpu.attention.masks import WarpMasks
+from xyntra.passes.lower.gpu.attention.problem import Located, Outer, outer_of
+from xyntra.passes.lower.gpu.attention.values import Registers, loop, number, when
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
@@ -125,7 +126,7 @@ class _Walk:
         first = block.first + cores.layout.row
         keys = plan.tiles.warp_keys
         is_ragged = problem.sizes[3] % keys != 0
-        self._masks = WarpMasks(problem, block.outer, cores.layout, first, keys, is_ragged)
+        self._masks = WarpMasks(problem, block.outer, cores.layout, first, keys, is_ragged, bounded)
         self._warps = plan.warps
         self._own = block.rank * plan.tiles.key_warps + block.warp
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from xyntra.passes.lower.cuda.attention.folded_heads import with_folded_heads
 from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan, sized
-from xyntra.passes.lower.cuda.attention.problem import Problem
 from xyntra.passes.lower.gpu.attention.carrier import LARGEST_SIZE
+from xyntra.passes.lower.gpu.attention.problem import Problem
 from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 
 _FEW_QUERIES = 16  # of a head: more pay where there are few heads

@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.flash.cores import LANES, multiplier
-from xyntra.passes.lower.cuda.attention.flash.fragments import Matrix, Multiplier
+from xyntra.passes.lower.cuda.attention.flash.fragments import Multiplier
 from xyntra.passes.lower.cuda.attention.flash.merge import Merge
 from xyntra.passes.lower.cuda.attention.flash.softmax import ThreadRowState, renewed
 from xyntra.passes.lower.cuda.attention.flash.staging import RowStaging
-from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, shared_address, when
-from xyntra.passes.lower.cuda.attention.masks import MaskLoads, WarpMasks
+from xyntra.passes.lower.cuda.attention.machine import bounded, shared_address
 from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan
-from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, outer_of
 from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
+from xyntra.passes.lower.gpu.attention.layout import Matrix
+from xyntra.passes.lower.gpu.attention.masks import MaskLoads, WarpMasks
+from xyntra.passes.lower.gpu.attention.problem import Located, Outer, Problem, outer_of
+from xyntra.passes.lower.gpu.attention.values import Registers, loop, number, when
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
@@ -82,7 +84,9 @@ class _Block:
         first = self.first + row.cast("int32")
         plan = self.plan
         is_ragged = self.problem.sizes[3] % plan.keys != 0
-        masks = WarpMasks(self.problem, self.outer, cores.layout, first, plan.warp_keys, is_ragged)
+        masks = WarpMasks(
+            self.problem, self.outer, cores.layout, first, plan.warp_keys, is_ragged, bounded
+        )
         state = _Walk(self, cores, masks).run()
         cp_async_wait_group(0)
         barrier()  # shared memory is used anew

@@ -11,24 +11,29 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout
-from xyntra.passes.lower.cuda.attention.flash.softmax import ThreadRowState, finite, unit
+from xyntra.passes.lower.cuda.attention.flash.softmax import ThreadRowState, unit
 from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
     across,
     exp2,
-    fused,
-    larger,
     load_shared,
     packed,
     packed_pairs,
-    real,
+    start_address,
     store_global,
     store_shared,
-    when,
 )
 from xyntra.passes.lower.cuda.attention.plan import FlashPlan
-from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem
+from xyntra.passes.lower.gpu.attention.layout import FragmentLayout
+from xyntra.passes.lower.gpu.attention.problem import Located, Outer, Problem
+from xyntra.passes.lower.gpu.attention.values import (
+    Division,
+    Registers,
+    finite,
+    fused,
+    larger,
+    real,
+    when,
+)
 from xyntra.passes.lower.gpu.emit.thread_grid import barrier, strided_loop
 
 _ITEM = 4
@@ -146,7 +151,7 @@ class Merge:
         first = query.cast("uint32").cast("uint64") * down
         place = first + (number_ * chunk).cast("uint64") * along
         if size % chunk == 0 and result.access_bytes == _VECTOR_BYTES:
-            address = result.address(self.outer) + place * result.item_bytes
+            address = start_address(result, self.outer) + place * result.item_bytes
             store_global(address, _words(values, result.dtype))
             return
         start = result.start(self.outer) + place
@@ -199,20 +204,3 @@ def _store_one(result: Located, place: Scalar, value: Scalar) -> None:
 
 def _element(result: Located) -> ir.Type:
     return ir.MemRefType(result.matrix.memory.type).element_type
-
-
-class Division:
-    """Divides by a row's total: NaN, or 0, where the row has none.
-
-    Without a score above -inf a total is 0; a NaN or +inf among them makes it NaN.
-    """
-
-    def __init__(self, masked_rows: str, total: Scalar) -> None:
-        is_strict = masked_rows == "zero"
-        self._is_good = total > 0.0 if is_strict else total.differs(0.0)
-        self._factor = real(1.0) / total
-        self._other = real(float("nan") if masked_rows == "nan" else 0.0)
-
-    def __call__(self, value: Scalar) -> Scalar:
-        """The quotient."""
-        return self._is_good.select(value * self._factor, self._other)

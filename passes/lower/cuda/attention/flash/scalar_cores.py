@@ -8,18 +8,11 @@ four columns of the result, eight groups apart. Weights go through shared memory
 from __future__ import annotations
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout, Matrix
-from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
-    fused,
-    load_shared,
-    loop,
-    number,
-    real,
-    store_shared,
-)
+from xyntra.passes.lower.cuda.attention.machine import load_shared, store_shared
 from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan
 from xyntra.passes.lower.cuda.ptx.barriers import bar_warp_sync_asm
+from xyntra.passes.lower.gpu.attention.layout import FragmentLayout, Matrix
+from xyntra.passes.lower.gpu.attention.values import Registers, fused, loop, number, real
 
 _ACROSS = 8  # lanes along the keys
 _DOWN = 4  # lanes along the queries

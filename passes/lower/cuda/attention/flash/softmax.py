@@ -11,17 +11,11 @@ from dataclasses import dataclass
 from functools import reduce
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout, Matrix
-from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
-    across,
-    exp2,
-    fused,
-    larger,
-    real,
-)
-from xyntra.passes.lower.cuda.attention.masks import LOG2_E
-from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.attention.machine import across, exp2
+from xyntra.passes.lower.gpu.attention.layout import FragmentLayout, Matrix
+from xyntra.passes.lower.gpu.attention.masks import LOG2_E
+from xyntra.passes.lower.gpu.attention.problem import Problem
+from xyntra.passes.lower.gpu.attention.values import Registers, finite, fused, larger, real
 
 Combine = Callable[[Scalar, Scalar], Scalar]
 _CHAINS = 4  # partial maxima and sums that do not wait for each other
@@ -86,11 +80,6 @@ def renewed(
         totals.append(fused(total, factor, _folded(weight, lambda a, b: a + b)))
         accumulators.append([each * factor for each in line])
     return weights, ThreadRowState(tops, totals, accumulators)
-
-
-def finite(top: Scalar) -> Scalar:
-    """Return what is subtracted from scores: their maximum, or 0 where that is -inf."""
-    return top.equals(float("-inf")).select(real(0.0), top)
 
 
 def _exponentials(problem: Problem, row: Registers, reference: Scalar) -> Registers:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, store_shared, when
+from xyntra.passes.lower.cuda.attention.machine import start_address, store_shared
 from xyntra.passes.lower.cuda.attention.plan import FlashPlan
-from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem
 from xyntra.passes.lower.cuda.ptx.copies import cp_async
 from xyntra.passes.lower.cuda.ptx.memory import ld_global
+from xyntra.passes.lower.gpu.attention.problem import Located, Outer, Problem
+from xyntra.passes.lower.gpu.attention.values import Registers, loop, number, when
 
 _UNROLLED = 8  # copies of a thread
 _SMALLEST = 4  # bytes that can be copied without passing through registers
@@ -75,7 +76,7 @@ class RowStaging:
             first: its first row, an int32 that is not negative.
         """
         chunks = self.row_bytes // self.operand.access_bytes
-        base = self.operand.address(self.outer)
+        base = start_address(self.operand, self.outer)
         whole, rest = divmod(self.rows * chunks, self.threads)
 
         def copy(flat: Scalar) -> None:

@@ -10,15 +10,10 @@ as pairs of 16 bits, the left factor of the second product, so that weights stay
 from __future__ import annotations
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout, Matrix
-from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
-    load_matrices,
-    multiply,
-    packed,
-    real,
-)
+from xyntra.passes.lower.cuda.attention.machine import load_matrices, multiply, packed
 from xyntra.passes.lower.cuda.attention.plan import FlashPlan
+from xyntra.passes.lower.gpu.attention.layout import FragmentLayout, Matrix
+from xyntra.passes.lower.gpu.attention.values import Registers, real
 
 _STEP_BYTES = 32  # sixteen elements
 _KEPT = 8  # k-steps of which the queries stay in registers

@@ -9,9 +9,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.hopper.order import QueryTileOrder
 from xyntra.passes.lower.cuda.attention.hopper.plan import HopperPlan
-from xyntra.passes.lower.cuda.attention.machine import Registers, number
-from xyntra.passes.lower.cuda.attention.problem import Outer, Problem, outer_of
 from xyntra.passes.lower.cuda.ptx.barriers import fence_mbarrier_init_asm, mbarrier_init_asm
+from xyntra.passes.lower.gpu.attention.problem import Outer, Problem, outer_of
+from xyntra.passes.lower.gpu.attention.values import Registers, number
 
 _WARPS = 4  # of a warpgroup
 

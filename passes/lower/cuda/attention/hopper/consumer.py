@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout
 from xyntra.passes.lower.cuda.attention.flash.softmax import unit
 from xyntra.passes.lower.cuda.attention.hopper.block import HopperBlock, QueryTile, RingPosition
 from xyntra.passes.lower.cuda.attention.hopper.instructions import (
@@ -31,19 +30,19 @@ from xyntra.passes.lower.cuda.attention.hopper.instructions import (
 from xyntra.passes.lower.cuda.attention.hopper.plan import CHUNK, GROUP_ROWS
 from xyntra.passes.lower.cuda.attention.hopper.result import write_rows
 from xyntra.passes.lower.cuda.attention.hopper.softmax import Scale, Softmax, renewed, rows_of
-from xyntra.passes.lower.cuda.attention.machine import (
+from xyntra.passes.lower.cuda.attention.machine import bounded, exp2, packed_pairs
+from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_arrive_asm
+from xyntra.passes.lower.cuda.ptx.warpgroups import wgmma_commit_group_asm
+from xyntra.passes.lower.gpu.attention.layout import FragmentLayout
+from xyntra.passes.lower.gpu.attention.masks import WarpMasks
+from xyntra.passes.lower.gpu.attention.values import (
     Registers,
-    exp2,
     loop,
     number,
-    packed_pairs,
     real,
     replaced_when,
     when,
 )
-from xyntra.passes.lower.cuda.attention.masks import WarpMasks
-from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_arrive_asm
-from xyntra.passes.lower.cuda.ptx.warpgroups import wgmma_commit_group_asm
 
 _K = 16  # steps of the reduction of one product
 _PART = 2  # products whose weights are computed at a time
@@ -348,7 +347,7 @@ class Consumer:
             (self._lane >> 2).cast("int32"), (0, 8), pair, ahead, pair, (), 2, 4
         )
         row = self._first_row(tile)
-        masks = WarpMasks(self._block.problem, tile.outer, layout, row, keys, is_ragged)
+        masks = WarpMasks(self._block.problem, tile.outer, layout, row, keys, is_ragged, bounded)
         first = step * keys
         rows = masks.apply(rows_of(scores), masks.read(first + pair), first + pair, first)
         return [rows[i // 2 % 2][i // 4 * 2 + i % 2] for i in range(len(scores))]

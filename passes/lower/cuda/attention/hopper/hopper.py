@@ -21,14 +21,15 @@ from xyntra.passes.lower.cuda.attention.hopper.plan import (
     tensor_map,
 )
 from xyntra.passes.lower.cuda.attention.hopper.producer import KeyValueProducer
-from xyntra.passes.lower.cuda.attention.machine import shared_address, when
-from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.attention.machine import shared_address
 from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.ptx.tma import prefetch_tensormap, tensormap_address
 from xyntra.passes.lower.cuda.ptx.warpgroups import setmaxnreg_asm
 from xyntra.passes.lower.cuda.ptx.warps import shfl_first_asm
 from xyntra.passes.lower.cuda.tensor_map import TensorMap, map_argument
+from xyntra.passes.lower.gpu.attention.problem import Problem
+from xyntra.passes.lower.gpu.attention.values import when
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import barrier, block_number, thread_number

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.machine import ELEMENTS, Registers, like, scalars, values_of
+from xyntra.passes.lower.cuda.attention.machine import ELEMENTS, scalars
 from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_wait_parity_asm
 from xyntra.passes.lower.cuda.ptx.numbers import mov
 from xyntra.passes.lower.cuda.ptx.warpgroups import (
@@ -14,6 +14,7 @@ from xyntra.passes.lower.cuda.ptx.warpgroups import (
     wgmma_fence_asm,
     wgmma_wait_group_asm,
 )
+from xyntra.passes.lower.gpu.attention.values import Registers, like, values_of
 
 ROW_BYTES = 128
 """Of a row in shared memory, in the pattern that spreads eight rows over all banks."""

@@ -14,9 +14,10 @@ from itertools import accumulate
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.hopper.plan import HopperPlan
-from xyntra.passes.lower.cuda.attention.machine import global_address, number
-from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.attention.machine import global_address
 from xyntra.passes.lower.cuda.ptx.memory import ld_global
+from xyntra.passes.lower.gpu.attention.problem import Problem
+from xyntra.passes.lower.gpu.attention.values import number
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 
 _CACHED = 16 << 20  # bytes of keys and values that should stay in the second-level cache

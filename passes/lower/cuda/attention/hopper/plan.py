@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xyntra.passes.lower.cuda.attention.hopper.instructions import ROW_BYTES
-from xyntra.passes.lower.cuda.attention.problem import Located, Problem
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.gpu.attention.problem import Located, Problem
 from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.loops.memrefs import view_offset
 

@@ -9,10 +9,10 @@ from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.hopper.block import HopperBlock, QueryTile, RingPosition
 from xyntra.passes.lower.cuda.attention.hopper.instructions import ROW_BYTES, wait_for_phase
 from xyntra.passes.lower.cuda.attention.hopper.plan import CHUNK, GROUP_ROWS
-from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, values_of
-from xyntra.passes.lower.cuda.attention.problem import Located
 from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_arrive_expect_tx_asm
 from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load_asm, tensormap_address
+from xyntra.passes.lower.gpu.attention.problem import Located
+from xyntra.passes.lower.gpu.attention.values import Registers, loop, number, values_of
 
 
 @dataclass(frozen=True)

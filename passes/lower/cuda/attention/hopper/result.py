@@ -6,15 +6,14 @@ from __future__ import annotations
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.hopper.softmax import Softmax
 from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
     across,
     exchanged,
     packed_pairs,
-    real,
+    start_address,
     store_global,
-    when,
 )
-from xyntra.passes.lower.cuda.attention.problem import Outer, Problem
+from xyntra.passes.lower.gpu.attention.problem import Outer, Problem
+from xyntra.passes.lower.gpu.attention.values import Registers, real, when
 
 _LANES = 4
 _APART = 8  # rows of a thread
@@ -35,7 +34,7 @@ def write_rows(problem: Problem, outer: Outer, first: Scalar, lane: Scalar, stat
     """
     s, e = problem.sizes[2], problem.sizes[5]
     result = problem.result
-    base = result.address(outer) + ((lane & 3) * (_CHUNK * result.item_bytes)).cast("uint64")
+    base = start_address(result, outer) + ((lane & 3) * (_CHUNK * result.item_bytes)).cast("uint64")
     flags = ((lane & 1).equals(1), (lane & 2).equals(2))
     for row in (0, 1):
         place = first + _APART * row

@@ -13,16 +13,9 @@ from functools import reduce
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
-from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
-    across,
-    exp2,
-    fused,
-    larger,
-    real,
-    replaced_when,
-)
+from xyntra.passes.lower.cuda.attention.machine import across, exp2
 from xyntra.passes.lower.cuda.ptx.warps import vote_any
+from xyntra.passes.lower.gpu.attention.values import Registers, fused, larger, real, replaced_when
 
 NONE_YET = (2 - 2.0**-23) * 2.0**127
 """The negated reference of a row without a score above -inf: its weights come out as 0."""

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
-from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout, Matrix
-from xyntra.passes.lower.cuda.attention.machine import bounded, fused, number, real, replaced_when
-from xyntra.passes.lower.cuda.attention.problem import Located, MaskTerm, Outer, Problem
+from xyntra.passes.lower.gpu.attention.layout import FragmentLayout, Matrix
+from xyntra.passes.lower.gpu.attention.problem import Located, MaskTerm, Outer, Problem
+from xyntra.passes.lower.gpu.attention.values import fused, number, real, replaced_when
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 
 LOG2_E = 1.4426950408889634
@@ -37,6 +38,7 @@ class WarpMasks:
         row: its first query, int32; others follow as `layout.rows` says.
         warp_keys: keys of the warp in one step.
         is_ragged: whether a step may reach behind the last key.
+        tanh: the hyperbolic tangent that caps scores.
     """
 
     problem: Problem
@@ -45,6 +47,7 @@ class WarpMasks:
     row: Scalar
     warp_keys: int
     is_ragged: bool
+    tanh: Callable[[Scalar], Scalar]
 
     def read(self, first: Scalar) -> MaskLoads:
         """Load the masks of a step from the thread's first key, an int32, on."""
@@ -110,7 +113,7 @@ class WarpMasks:
         op = self.problem.op
         score = product if self.problem.is_raw else product * op.scale
         if op.softcap:
-            score = bounded(product * (op.scale / op.softcap)) * op.softcap
+            score = self.tanh(product * (op.scale / op.softcap)) * op.softcap
         if bias is not None and op.fill_last:
             score = score + bias if op.softcap else fused(product, real(op.scale), bias)
         for flag in (keep, seen):
@@ -185,7 +188,7 @@ def _start(each: Located | ir.Value, outer: Outer, row: Scalar) -> Scalar | None
         return None
     start = each.start(outer)
     step = each.strides[0]
-    return start + row.cast("uint32").cast("uint64") * step if step else start
+    return start + row.cast("uint32").cast(each.places) * step if step else start
 
 
 def _elements(
@@ -215,7 +218,7 @@ def _loaded(each: Located, start: Scalar, key: tuple[Scalar, int], count: int) -
     kind = ir.MemRefType(memory.type).element_type
     place = start
     if step:  # a constant at the end becomes part of the instruction
-        place = start + key[0].cast("uint32").cast("uint64") * step + key[1] * step
+        place = start + key[0].cast("uint32").cast(each.places) * step + key[1] * step
     index = place.cast("index").value
     if count == 1 or not step:
         return [emit("memref.load", [memory, index], kind)] * count

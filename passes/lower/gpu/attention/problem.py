@@ -13,8 +13,8 @@ from xyntra.dialects.dtypes import ITEM_BYTES, default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.tensors.positions import Position
-from xyntra.passes.lower.cuda.attention.machine import global_address, number
 from xyntra.passes.lower.gpu.attention.group import AttentionGroup
+from xyntra.passes.lower.gpu.attention.values import number
 from xyntra.passes.lower.kernels.attention_carrier import attention_of
 from xyntra.passes.lower.kernels.attention_operands import Matrix, locate
 from xyntra.passes.lower.loops.linear_nest import BufferOperand as NestAccess
@@ -36,11 +36,13 @@ class Located:
         matrix: the operand.
         row: the loop over its rows.
         column: the loop over its columns.
+        places: the dtype that elements are counted in.
     """
 
     matrix: Matrix
     row: int
     column: int
+    places: str = "uint64"
 
     @property
     def dtype(self) -> str:
@@ -72,19 +74,14 @@ class Located:
         return nbytes
 
     def start(self, outer: Outer) -> Scalar:
-        """The element, a uint64, at which the matrix of one head starts, within its buffer."""
-        total = number(self.matrix.first, "uint64")
+        """Return the element at which the matrix of one head starts, within its buffer."""
+        total = number(self.matrix.first, self.places)
         for digit, factor in self.matrix.outer:
             value = outer[digit.loop].cast("uint32")
             if digit.divisor > 1:
                 value = value / digit.divisor
-            total = total + (value % digit.extent).cast("uint64") * factor
+            total = total + (value % digit.extent).cast(self.places) * factor
         return total
-
-    def address(self, outer: Outer) -> Scalar:
-        """The address, a uint64, at which the matrix of one head starts."""
-        base = global_address(self.matrix.memory, self.item_bytes)
-        return base + self.start(outer) * self.item_bytes
 
 
 @dataclass(frozen=True)
@@ -172,7 +169,11 @@ class Problem:
 
 
 def describe(
-    op: Attention, written: ir.Value, keep: MaskTerm | None, bias: MaskTerm | None
+    op: Attention,
+    written: ir.Value,
+    keep: MaskTerm | None,
+    bias: MaskTerm | None,
+    places: str = "uint64",
 ) -> Problem:
     """Locate the operands of an attention on memrefs, at the insertion point.
 
@@ -181,15 +182,16 @@ def describe(
         written: the memref of the result.
         keep: the mask where it is computed here; else it is read.
         bias: the bias, likewise.
+        places: the dtype that elements are counted in.
     """
     return Problem(
         op,
-        Located(locate(op.query), QUERY, KEY_SIZE),
-        Located(locate(op.key), KEY, KEY_SIZE),
-        Located(locate(op.value), KEY, VALUE_SIZE),
-        Located(locate(Operand(written, op.written)), QUERY, VALUE_SIZE),
-        keep or _read(op.keep),
-        bias or _read(op.bias),
+        Located(locate(op.query), QUERY, KEY_SIZE, places),
+        Located(locate(op.key), KEY, KEY_SIZE, places),
+        Located(locate(op.value), KEY, VALUE_SIZE, places),
+        Located(locate(Operand(written, op.written)), QUERY, VALUE_SIZE, places),
+        keep or _read(op.keep, places),
+        bias or _read(op.bias, places),
         limit=_limit(op.limit),
     )
 
@@ -201,8 +203,8 @@ def _limit(operand: Operand | None) -> Located | None:
     return Located(locate(operand), QUERY, KEY)
 
 
-def _read(operand: Operand | None) -> MaskTerm | None:
-    return None if operand is None else MaskTerm((Located(locate(operand), QUERY, KEY),))
+def _read(operand: Operand | None, places: str) -> MaskTerm | None:
+    return None if operand is None else MaskTerm((Located(locate(operand), QUERY, KEY, places),))
 
 
 def outer_of(batch: Scalar, head: Scalar) -> Outer:
@@ -210,24 +212,30 @@ def outer_of(batch: Scalar, head: Scalar) -> Outer:
     return {BATCH: batch, HEAD: head}
 
 
-def problem_of(group: AttentionGroup) -> Problem:
-    """Return what an attention computes; views of memory are made at the insertion point."""
+def problem_of(group: AttentionGroup, places: str = "uint64") -> Problem:
+    """Return what an attention computes; views of memory are made at the insertion point.
+
+    Args:
+        group: a stage's.
+        places: the dtype that elements of buffers are counted in.
+    """
     op = attention_of(group.carrier)
     written = list(group.carrier.operands)[-1]
-    keep = None if op.keep is None else _term(group.keep, op.keep)
-    bias = None if op.bias is None else _term(group.bias, op.bias)
-    return describe(op, written, keep, bias)
+    keep = None if op.keep is None else _term(group.keep, op.keep, places)
+    bias = None if op.bias is None else _term(group.bias, op.bias, places)
+    return describe(op, written, keep, bias, places)
 
 
-def _term(maker: ir.Operation | None, mask: Operand) -> MaskTerm | None:
+def _term(maker: ir.Operation | None, mask: Operand, places: str) -> MaskTerm | None:
     if maker is None:
         return None
     nest = linear_nest(maker)
-    return MaskTerm(tuple(_input(each, nest, mask.positions) for each in nest.inputs), nest.body)
+    inputs = (_input(each, nest, mask.positions, places) for each in nest.inputs)
+    return MaskTerm(tuple(inputs), nest.body)
 
 
 def _input(
-    access: NestAccess, nest: LinearNest, positions: Sequence[Position]
+    access: NestAccess, nest: LinearNest, positions: Sequence[Position], places: str
 ) -> Located | ir.Value:
     """An input of what computes a mask, over the loops of the attention."""
     if access.is_scalar:
@@ -237,4 +245,4 @@ def _input(
         total += position * step
     inner = {digit.loop: factor for digit, factor in total.terms if digit.loop >= QUERY}
     outer = tuple(term for term in total.terms if term[0].loop < QUERY)
-    return Located(Matrix(access.value, total.constant, outer, inner), QUERY, KEY)
+    return Located(Matrix(access.value, total.constant, outer, inner), QUERY, KEY, places)
