@@ -13,7 +13,7 @@ from typing import Any
 from verify.architectures.building import Built, build
 from verify.architectures.registry import Architecture
 
-__all__ = ["ENTRANCES", "check"]
+__all__ = ["ENTRANCES", "apart", "check"]
 
 Row = dict[str, Any]
 _BOUND = 1e-4
@@ -109,10 +109,11 @@ def _error(built: Built, found: Sequence[Any]) -> float:
 
     with torch.no_grad():
         wanted = built.module(*built.inputs.values())
-    return max(_apart(a, b) for a, b in zip(found, wanted, strict=True))
+    return max(apart(a, b) for a, b in zip(found, wanted, strict=True))
 
 
-def _apart(found: Any, wanted: Any) -> float:
+def apart(found: Any, wanted: Any) -> float:
+    """Return the largest difference in terms of the largest element; integers are exact."""
     import torch
 
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
@@ -145,8 +146,8 @@ def _errors_of_double(built: Built, found: Sequence[Any]) -> tuple[float, float]
     if not floats or any(e.dtype is not torch.float64 for e, _, _ in floats):
         return float("inf"), 0.0
     return (
-        max(_apart(ours, true) for true, ours, _ in floats),
-        max(_apart(eager, true) for true, _, eager in floats),
+        max(apart(ours, true) for true, ours, _ in floats),
+        max(apart(eager, true) for true, _, eager in floats),
     )
 
 

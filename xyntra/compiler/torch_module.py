@@ -147,7 +147,8 @@ class TorchExecutable(Executable):
 
 def _passed(value: Any) -> Any:
     """A tensor on the CPU as an array; others are passed on as they are."""
-    return array_of(value) if isinstance(value, torch.Tensor) and not value.is_cuda else value
+    on_cpu = isinstance(value, torch.Tensor) and value.device.type == "cpu"
+    return array_of(value) if on_cpu else value
 
 
 def _tensor(value: Any) -> torch.Tensor:

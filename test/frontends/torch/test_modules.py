@@ -184,3 +184,17 @@ def test_wrong_arguments(settings: Settings) -> None:
         exe(torch.randn(3, 4))
     with pytest.raises(InputError, match="ONNX"):
         xyntra.compile(module, inputs=(x,), dims={"batch": 2}, config=settings)
+
+
+def test_weights_without_values_are_refused(settings: Settings) -> None:
+    module = nn.Linear(4, 4, device="meta")
+    with pytest.raises(UnsupportedError) as caught:
+        xyntra.compile(module, inputs=((2, 4),), config=settings)
+    assert caught.value.code == "torch-device"
+
+
+def test_an_input_without_values_is_refused(settings: Settings) -> None:
+    exe = xyntra.compile(nn.Linear(4, 4).eval(), inputs=((2, 4),), config=settings)
+    with pytest.raises(InputError) as caught:
+        exe(torch.zeros(2, 4, device="meta"))
+    assert caught.value.code == "input-type"
