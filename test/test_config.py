@@ -21,6 +21,7 @@ GIB = 1 << 30
 def _empty_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XYNTRA_CACHE_DIR")
+    monkeypatch.delenv("XYNTRA_TUNING_DATABASE")
     monkeypatch.delenv("XYNTRA_STRICT")
 
 

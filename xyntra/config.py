@@ -16,6 +16,7 @@ from .config_sources import GivenSetting, check, find_file, from_environment, fr
 from .config_values import (
     SettingKind,
     choice,
+    file,
     flag,
     folder,
     integer,
@@ -45,6 +46,18 @@ def user_cache_dir() -> Path:
     # The XDG base directory specification says to ignore relative paths.
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (given if given.is_absolute() else home / ".cache") / "xyntra"
+
+
+def user_tuning_database() -> Path:
+    """Return where tuned schedules are kept: unlike a cache, nobody makes them again soon."""
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return user_cache_dir() / "tuned.sqlite3"
+    if sys.platform in ("win32", "darwin"):
+        return user_cache_dir().parent / "tuned.sqlite3"
+    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (given if given.is_absolute() else home / ".local/share") / "xyntra" / "tuned.sqlite3"
 
 
 def _setting(kind: SettingKind, default: object, *, codegen: bool = False) -> Any:
@@ -88,6 +101,8 @@ class Config:
         fold_norms: whether products of few rows, on GPUs, normalise what they read themselves.
         strict: whether a failure of a pass, or of the code generator on a kernel, is an error; off,
             compiling falls back to something more general, which `explain` and a warning name.
+        tuned: whether kernels get the schedules that tuning found best for them on this device.
+        tuning_database: the file that these are kept in.
         progress: whether progress is shown; None means only on a terminal.
 
     Raises:
@@ -132,6 +147,8 @@ class Config:
     fast_math: bool = _setting(flag(), False, codegen=True)
     fold_norms: bool = _setting(flag(), True, codegen=True)
     strict: bool = _setting(flag(), False, codegen=True)
+    tuned: bool = _setting(flag(), True)
+    tuning_database: Path = _setting(file(), user_tuning_database)
     progress: bool | None = _setting(optional(flag()), None)
 
     def __post_init__(self) -> None:

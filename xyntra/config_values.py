@@ -12,7 +12,7 @@ import operator
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -136,6 +136,11 @@ def folder() -> SettingKind:
         return Path(os.path.abspath(os.path.expanduser(text)))
 
     return SettingKind("the path of a folder", check, is_path=True)
+
+
+def file() -> SettingKind:
+    """Return the kind of a file's path, as `folder` has that of a folder."""
+    return replace(folder(), expected="the path of a file")
 
 
 def optional(kind: SettingKind) -> SettingKind:

@@ -13,6 +13,7 @@ from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.inputs.magnitudes import unusual_magnitudes
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
+from xyntra.compiler.tuned_schedules import tuned_schedules
 from xyntra.compiler.worker.request import Level, Request
 from xyntra.config import Config
 from xyntra.errors import (
@@ -44,7 +45,7 @@ def compile_source(
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    target = _target(source, config)
+    target = target_of_source(source, config)
     check_supported(config, target)
     if sizes.aliases and not target.backend.writes_inputs:
         raise UnsupportedError(
@@ -87,7 +88,7 @@ def compile_apart(
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    target = _target(source, config)
+    target = target_of_source(source, config)
     check_supported(config, target)
     with _placed(source):
         request = make_request(source, Sizes(), config, "artifact", target)
@@ -115,7 +116,7 @@ def emit_level(
     Raises:
         XyntraError: the model is wrong or cannot be compiled that far.
     """
-    target = _target(source, config)
+    target = target_of_source(source, config)
     check_supported(config, target)
     check_level(level, target, kernel)
     if sizes.ranges:
@@ -130,7 +131,7 @@ def emit_level(
         return run_request(replace(request, kernel=kernel), config)
 
 
-def _target(source: ModelSource, config: Config) -> CodeTarget:
+def target_of_source(source: ModelSource, config: Config) -> CodeTarget:
     """Where a model is to run: what text below the level of kernels was made for, if not said."""
     return CodeTarget.of(source.target or "auto" if config.target == "auto" else config.target)
 
@@ -234,4 +235,5 @@ def make_request(
         cache_dir=str(config.cache_dir) if config.cache else None,
         cache_size=config.cache_size,
         trusted=source.trusted,
+        tuned=tuned_schedules(config, target) if config.tuned else {},
     )

@@ -15,6 +15,7 @@ from xyntra.targets.kernel import CompiledKernel, KernelSource
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
     from xyntra.passes.lower.gpu.device import Feature
+    from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
     from xyntra.plan.plan import Port
 
@@ -179,6 +180,18 @@ class Backend(ABC):
             WrongMachine: the code does not run there.
         """
 
+    @abstractmethod
+    def tuning_key(self, ordinal: int, threads: int | None) -> str:
+        """Return what measured times hold for, as one line without versions.
+
+        Args:
+            ordinal: the number of the device.
+            threads: of the processor that work on one call; None for one a core.
+
+        Raises:
+            DeviceError: the machine has no such device.
+        """
+
     def device_name(self, ordinal: int) -> str:
         """Return what users call a device by its number."""
         return self.name
@@ -213,6 +226,18 @@ class Backend(ABC):
 
         Raises:
             CompileError: the module is not a kernel, or a library below failed on it.
+        """
+
+    @abstractmethod
+    def schedule_places(self, module: ir.Module, kernel: KernelSource) -> Sequence[SchedulePlace]:
+        """Return what has a schedule in a kernel, in order, with what it could be told.
+
+        Args:
+            module: the kernel's, parsed, at the level of kernels; it is changed.
+            kernel: tells what it is compiled for.
+
+        Raises:
+            CompileError: as `compile`.
         """
 
     @abstractmethod

@@ -9,12 +9,18 @@ from typing import Any, Literal
 
 from xyntra.targets.table import CODE_LEVELS
 
-__all__ = ["LEVELS", "Level", "Request"]
+__all__ = ["CANDIDATES", "COMPILED", "LEVELS", "SPACES", "Level", "Request"]
 
 LEVELS = ("linalg", "fused", "kernels", *CODE_LEVELS, "llvm")
 """The levels that a model has text at, from the top down."""
+SPACES = "spaces"
+"""Asks for the legal schedules of the kernels of a model."""
+CANDIDATES = "candidates"
+"""Asks for the machine code of a kernel with several schedules."""
+COMPILED = ("artifact", CANDIDATES)
+"""What needs compilers of kernels."""
 Level = str
-"""One of `LEVELS`, or "artifact", which is all the way."""
+"""One of `LEVELS`, "artifact", which is all the way, or what tuning asks for."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,8 @@ class Request:
         aliases: inputs that outputs are written over, by the names of the outputs.
         observe_errors: the type whose errors in products are returned, too, or "none".
         named: of shapes in which names of `ranges` stand, the name in each place, or "".
+        tuned: by `tuning_key` of a kernel the schedules that it is to have, as `write_schedules`
+            has them, and the nanoseconds that a launch then took.
         ranges: of dimensions that stay free the least and largest size, and the step, by name.
     """
 
@@ -89,6 +97,7 @@ class Request:
     values: dict[str, Any] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     ranges: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    tuned: dict[str, tuple[str, float]] = field(default_factory=dict)
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
@@ -106,6 +115,7 @@ class Request:
         fields["peaks"] = tuple(fields["peaks"])
         fields["named"] = {name: tuple(names) for name, names in fields["named"].items()}
         fields["ranges"] = {name: tuple(each) for name, each in fields["ranges"].items()}
+        fields["tuned"] = {key: (text, time) for key, (text, time) in fields["tuned"].items()}
         fields["without"] = tuple((name, sentence) for name, sentence in fields["without"])
         return cls(model=model, **fields)
 
@@ -127,7 +137,7 @@ class Purpose:
     @classmethod
     def of(cls, request: Request) -> Purpose:
         """The purpose of a worker that answers `request`."""
-        return cls(request.kind, request.architecture, request.level == "artifact")
+        return cls(request.kind, request.architecture, request.level in COMPILED)
 
     def to_bytes(self) -> bytes:
         """Return what `from_bytes` reads."""
