@@ -81,7 +81,7 @@ def model_inputs(model: Model, device: str) -> list[torch.Tensor]:
     return [each.to(device) for each in (ids, mask, integers(0, 2, shape))]
 
 
-def onnx_network(module: torch.nn.Module, model: Model) -> Any:
+def onnx_network(module: torch.nn.Module, model: Model, opset: int = _OPSET) -> Any:
     """Return a network as an ONNX model whose weights have the names of the module's."""
     import logging
     import warnings
@@ -93,5 +93,5 @@ def onnx_network(module: torch.nn.Module, model: Model) -> Any:
         warnings.simplefilter("ignore")
         inputs = tuple(model_inputs(model, "cpu"))
         # The exporter's optimizer would store matrices transposed, under names of its own.
-        how = {"dynamo": True, "opset_version": _OPSET, "optimize": False, "verbose": False}
+        how = {"dynamo": True, "opset_version": opset, "optimize": False, "verbose": False}
         return torch.onnx.export(module.to(model.kind), inputs, **how).model_proto

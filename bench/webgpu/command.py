@@ -5,7 +5,8 @@
 `run` measures where the GPU is, for WebGPU and for CUDA: there, neither a compiler nor naga is
 needed, but wgpu, PyTorch, onnx and onnxruntime. `run` prints the rates of elementwise chains, row
 kernels and products beside those of a copy and of the CUDA target, the times of models, the host's
-cost of a call, and how long first calls take with and without the driver's cache of pipelines.
+cost of a call, onnxruntime's WebGPU plugin on the models, and how long first calls take with and
+without the driver's cache of pipelines.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pathlib import Path
 from bench.models import DEFAULT_FOLDER, REGISTRY
 
 __all__ = ["main"]
+
+_PARTS = ("rows", "host", "plugin", "first")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,7 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return prepare(options.artifacts, options.models, options.cuda, is_chosen)
     from bench.webgpu.run import run
 
-    return run(options.artifacts, options.target, options.rounds, is_chosen, options.parts)
+    return run(
+        options.artifacts,
+        options.target,
+        options.rounds,
+        is_chosen,
+        options.parts,
+        options.output,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,10 +71,10 @@ def _parser() -> argparse.ArgumentParser:
     prepare.add_argument("--cuda", default="cuda:sm_90a", help="default: cuda:sm_90a")
     run = commands.add_parser("run", help="measure what `prepare` compiled")
     run.add_argument("--rounds", type=int, default=9, help="default: 9")
-    parts = ("rows", "host", "first")
     run.add_argument(
-        "--parts", nargs="+", choices=parts, default=parts, help="what to measure (default: all)"
+        "--parts", nargs="+", choices=_PARTS, default=_PARTS, help="what to measure (default: all)"
     )
+    run.add_argument("--output", type=Path, help="write a record here, as JSON, row by row")
     first = commands.add_parser("first", help="time the first call of one row, in this process")
     first.add_argument("artifacts", type=Path, metavar="DIR")
     first.add_argument("name", metavar="NAME")

@@ -46,8 +46,12 @@ def weights_of(folder: Path, name: str) -> dict[str, Array] | None:
     if name in FILES:
         import onnx
 
-        model = onnx.load(folder / f"{name}.onnx")
-        return {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+        graph = onnx.load(folder / f"{name}.onnx").graph
+        tensors = {each.name: each for each in graph.initializer}
+        for node in graph.node:
+            if node.op_type == "Constant" and node.attribute[0].name == "value":
+                tensors[node.output[0]] = node.attribute[0].t
+        return {key: onnx.numpy_helper.to_array(each) for key, each in tensors.items()}
     return None
 
 

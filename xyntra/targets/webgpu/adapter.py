@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -30,6 +30,9 @@ _LIMITS = (
     "max-compute-workgroup-size-x",
 )
 _TIMES = "timestamp-query"
+_INTERFACES = ("Vulkan", "Metal", "DX12")
+"""OpenGL misses parts of WebGPU, and some of its drivers on Linux give their LLVM to the whole
+process, where the LLVM of MLIR finds it and aborts."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +96,21 @@ def adapters() -> list[Any]:
         MissingExtraError: wgpu is not installed.
     """
     wgpu = wgpu_module()
+    _choose_interfaces()
     try:
         found = wgpu.gpu.enumerate_adapters_sync()
     except Exception as error:
         raise _no_adapter(str(error)) from error
     return sorted(found, key=_rank)
+
+
+@lru_cache(maxsize=1)
+def _choose_interfaces() -> None:
+    """Ask wgpu for what runs WebGPU whole, unless the program has started it already."""
+    from wgpu.backends.wgpu_native.extras import set_instance_extras
+
+    with suppress(RuntimeError):
+        set_instance_extras(backends=_INTERFACES)
 
 
 def describe(adapter: Any) -> Adapter:
@@ -111,7 +124,7 @@ def describe(adapter: Any) -> Adapter:
 def _rank(adapter: Any) -> int:
     order = ("DiscreteGPU", "IntegratedGPU", "VirtualGPU", "CPU")
     kind = str(adapter.info.get("adapter_type", ""))
-    # OpenGL misses parts of WebGPU.
+    # A program that started wgpu itself may have chosen it.
     last = len(order) + 1 if str(adapter.info.get("backend_type", "")) == "OpenGL" else 0
     return last + (order.index(kind) if kind in order else len(order))
 
