@@ -117,6 +117,8 @@ class _Evaluation:
             return np.broadcast_to(self._scalar_of_fill(op.operands[0]), shape)
         if op.name in RESHAPES:
             return self.tensor(op.operands[0]).reshape(shape)
+        if op.name == "tensor.extract_slice":
+            return self.tensor(op.operands[0])[tuple(_ranges(op, shape))].reshape(shape)
         if op.name != "linalg.generic" or len(op.results) != 1:
             raise _UnknownError
         return np.broadcast_to(self._generic(op, shape), shape)
@@ -185,6 +187,8 @@ class _DiagonalEvaluation:
             return _number(op.operands[0])
         if op.name in RESHAPES:
             return _reshaped(self.tensor(op.operands[0]), op.operands[0], shape)
+        if op.name == "tensor.extract_slice":
+            return _sliced(self.tensor(op.operands[0]), op, shape)
         if op.name != "linalg.generic" or len(op.results) != 1:
             raise _UnknownError
         return self._generic(op, shape)
@@ -246,6 +250,35 @@ def _reshaped(
     if [size for size in before if size != 1] != [size for size in shape if size != 1]:
         raise _UnknownError
     return _on_two_loops(found.values, shape)
+
+
+def _ranges(op: ir.Operation, shape: tuple[int, ...]) -> list[slice]:
+    """The elements that a slice takes of each dimension of its source."""
+    offsets, sizes, strides = (
+        list(op.attributes[f"static_{name}"]) for name in ("offsets", "sizes", "strides")
+    )
+    if len(op.operands) != 1 or 0 in shape or min(strides, default=1) < 1:
+        raise _UnknownError
+    parts = zip(offsets, sizes, strides, strict=True)
+    return [slice(at, at + (size - 1) * step + 1, step) for at, size, step in parts]
+
+
+def _sliced(
+    found: Diagonals | Array, op: ir.Operation, shape: tuple[int, ...]
+) -> Diagonals | Array:
+    """Return the diagonals of a slice that takes neighbours of both dimensions, or all equal."""
+    ranges = _ranges(op, shape)
+    if not isinstance(found, Diagonals):
+        return found
+    rows, columns = ranges[found.row], ranges[found.column]
+    if len(ranges) != len(shape) or {rows.step, columns.step} != {1}:
+        raise _UnknownError
+    if 1 in (shape[found.row], shape[found.column]):
+        raise _UnknownError
+    source_rows = ir.RankedTensorType(op.operands[0].type).shape[found.row]
+    first = columns.start - (rows.stop - 1) + source_rows - 1
+    count = shape[found.row] + shape[found.column] - 1
+    return Diagonals(found.row, found.column, found.values[first : first + count])
 
 
 def _number(value: ir.Value) -> Array:
