@@ -151,9 +151,8 @@ class _Importer:
         returned = [tensor.value for tensor in (*results, *flags)]
         self.b.emit("func.return", returned, [])
         types = [argument.type for argument in self.block.arguments]
-        named = [
-            ("output", f"output{number}", tensor.dtype) for number, tensor in enumerate(results)
-        ]
+        names = self.program.output_names or [f"output{n}" for n in range(len(results))]
+        named = [("output", n, tensor.dtype) for n, tensor in zip(names, results, strict=True)]
         with self.b.location:
             function.attributes["function_type"] = ir.TypeAttr.get(
                 ir.FunctionType.get(types, [value.type for value in returned])
