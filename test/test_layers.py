@@ -20,10 +20,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "xyntra.api",
         "xyntra.compiler",
         "xyntra.executable",
+        "xyntra.kernels",
         "xyntra.worker",
     ),
     ("xyntra.observe", "xyntra.tune"),
-    ("xyntra.frontends", "xyntra.plan", "xyntra.targets"),
+    ("xyntra.frontends", "xyntra.lang", "xyntra.plan", "xyntra.targets"),
     ("xyntra.passes",),
     ("xyntra.dialects",),
     (

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from xyntra.config import Config
     from xyntra.errors import XyntraError
     from xyntra.executable import Executable
+    from xyntra.kernels.kernel import kernel
 
-__all__ = ["Config", "Executable", "XyntraError", "compile", "devices", "load"]
+__all__ = ["Config", "Executable", "XyntraError", "compile", "devices", "kernel", "load"]
 
 _HOMES = {
     "Config": "config",
@@ -27,6 +28,7 @@ _HOMES = {
     "XyntraError": "errors",
     "compile": "api",
     "devices": "api",
+    "kernel": "kernels.kernel",
     "load": "api",
 }
 
