@@ -45,6 +45,14 @@ def _imported(request: Request) -> ir.Module:
             context=ir.Context.current,
             max_tensor_bytes=request.max_tensor_bytes,
         )
+    if request.kind == "array":
+        from xyntra.frontends.arrays.importer import import_arrays
+
+        return import_arrays(
+            request.model,
+            context=ir.Context.current,
+            max_tensor_bytes=request.max_tensor_bytes,
+        )
     if request.dims:
         raise InputError(
             "unknown-dimension",
@@ -75,7 +83,7 @@ class ModelImport:
 
     def op_types(self) -> dict[str, str]:
         """Return the operator of each of the model's nodes by name, where known."""
-        if self._request.kind == "torch":
+        if self._request.kind in ("torch", "array"):
             from xyntra.frontends.torch.program import call_operators
 
             return call_operators(self._request.model)
