@@ -16,7 +16,13 @@ from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import item_bytes
 from xyntra.dialects.requires import REQUIRES, requires_attribute
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
-from xyntra.frontends.torch.node import AtenNode, Handler, Result, find_handler, unknown_operator
+from xyntra.frontends.torch.node import (
+    AtenNode,
+    Handler,
+    Result,
+    find_handler,
+    unknown_operator,
+)
 from xyntra.frontends.torch.program import AtenCall, AtenProgram, AtenRequirement, AtenTensor
 
 __all__ = ["import_program"]
@@ -35,7 +41,7 @@ def import_program(
         data: the program.
         context: where to build, with the xyntra dialect loaded.
         max_tensor_bytes: refuse programs with a larger tensor.
-        find: returns the importer of an operator.
+        find: the importer of an operator by its name; None where there is none.
 
     Returns:
         A module with one function `main`, as the importer of ONNX makes it.
@@ -43,17 +49,21 @@ def import_program(
     Raises:
         UnsupportedError: an operator, or a use of one, is not supported, with the node's name.
     """
-    importer = _Importer(AtenProgram.from_bytes(data), context, max_tensor_bytes)
-    importer.find = find
-    return importer.run()
+    return _Importer(AtenProgram.from_bytes(data), context, max_tensor_bytes, find).run()
 
 
 class _Importer:
-    def __init__(self, program: AtenProgram, context: ir.Context, max_tensor_bytes: int) -> None:
+    def __init__(
+        self,
+        program: AtenProgram,
+        context: ir.Context,
+        max_tensor_bytes: int,
+        find: Callable[[str], Handler | None],
+    ) -> None:
+        self.find = find
         self.program = program
         self.context = context
         self.max_tensor_bytes = max_tensor_bytes
-        self.find: Callable[[str], Handler | None] = find_handler
         self.values: dict[str, Result | Sequence[Result]] = {}
         self.weights: dict[str, Tensor] = {}
         self.interface: list[tuple[str, str, str]] = []
