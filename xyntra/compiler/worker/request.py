@@ -28,8 +28,8 @@ class Request:
     """One model to compile, and how far.
 
     Attributes:
-        kind: "onnx" (`model` is a scanned skeleton), "mlir" (`model` is its text), "torch", "kernel"
-            or "array" (`model` is an `AtenProgram`).
+        kind: "onnx" (`model` is a scanned skeleton), "mlir" (`model` is its text), or "torch",
+            "kernel" or "array" (`model` is an `AtenProgram`).
         model: the model.
         parameters: path of the model file, to be named in emitted text as the home of the weights.
         shapes: shapes of inputs with free dimensions, by name or by `#position`.
