@@ -166,6 +166,15 @@ class Database:
         gains = "excluded.nanoseconds * best.baseline < best.nanoseconds * excluded.baseline"
         self._write(self._insert_best(f"{_NEWER} WHERE {gains}"), map(_best_row, trials))
 
+    def drop_best(self, kernel: str, device: str, versions: str) -> None:
+        """Forget the best schedules of a kernel; its trials stay.
+
+        Raises:
+            ArchiveError: as `add`.
+        """
+        statement = "DELETE FROM best WHERE kernel=? AND device=? AND versions=?"
+        self._write(statement, [(kernel, device, versions)])
+
     def add_kernels(self, texts: Iterable[tuple[str, str]]) -> None:
         """Keep the texts of kernels by their keys, for what learns from trials.
 
