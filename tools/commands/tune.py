@@ -37,7 +37,7 @@ def add_parser(commands: Any, name: str) -> None:
         default=60.0,
         help="time for the search: seconds, or with a unit, such as 5min",
     )
-    parser.add_argument("--trials", metavar="N", type=int, help="at most so many trials")
+    parser.add_argument("--trials", metavar="N", type=_parse_count, help="at most so many trials")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of what is drawn")
     parser.add_argument(
         "--list", action="store_true", help="show how many legal schedules there are, and stop"
@@ -71,6 +71,12 @@ def _parse_budget(text: str) -> float:
         return budget_seconds(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(error.message) from None
+
+
+def _parse_count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0")
+    return int(text)
 
 
 def _is_shown(settings: Config) -> bool:

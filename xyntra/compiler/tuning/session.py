@@ -131,7 +131,7 @@ def untuned_request(
             "this text holds kernels as code, with their schedules",
             hint="tune the model that it came from",
         )
-    return replace(make_request(source, sizes, config, level, target), tuned={})
+    return make_request(source, sizes, replace(config, tuned=False), level, target)
 
 
 def tune_model(
