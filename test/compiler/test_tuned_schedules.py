@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import xyntra
+from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import open_source
-from xyntra.compiler.tuned_schedules import TuningWarning
+from xyntra.compiler.tuned_schedules import TuningWarning, tuned_schedules
 from xyntra.compiler.tuning.session import model_spaces
 from xyntra.config import load_config
 from xyntra.dialects.attributes.schedule import Schedule
@@ -121,6 +123,19 @@ def test_schedules_that_are_stale_are_not_used(
     assert told(found) == told(usual)
     assert "tuned schedules of kernel" in found.plan.fallbacks[0]
     np.testing.assert_allclose(found(X, W), X @ W, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("architecture", ["sm_90a", "webgpu"])
+def test_a_device_that_is_not_here_has_no_schedules(
+    database: Path, space: KernelSpace, architecture: str
+) -> None:
+    keep(database, space, other(space))
+    target = CodeTarget(architecture, 63)
+    assert tuned_schedules(load_config(), target) == {}
+    device = f"{target.backend.name} some device"
+    with Database(database) as opened:
+        opened.set_best([replace(each, device=device) for each in opened.best()])
+    assert tuned_schedules(load_config(), target) == {}
 
 
 def test_a_damaged_database_is_said_and_left_alone(database: Path) -> None:

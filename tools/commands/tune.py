@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from xyntra.config import Config
+from xyntra.errors import InputError
 from xyntra.tools.commands.model import (
     add_model_arguments,
     progress,
@@ -28,20 +31,56 @@ def add_parser(commands: Any, name: str) -> None:
         "--kernels", metavar="PATTERN", default="*", help="only kernels whose names match"
     )
     parser.add_argument(
+        "--budget",
+        metavar="60s",
+        type=_parse_budget,
+        default=60.0,
+        help="time for the search: seconds, or with a unit, such as 5min",
+    )
+    parser.add_argument("--trials", metavar="N", type=_parse_count, help="at most so many trials")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of what is drawn")
+    parser.add_argument(
         "--list", action="store_true", help="show how many legal schedules there are, and stop"
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Do what was asked."""
-    from xyntra.compiler.tuning.session import model_spaces
+    from xyntra.compiler.tuning.session import Tuning, model_spaces, tune_model
 
     settings = settings_of(options)
+    if not options.list:
+        tuning = Tuning(options.budget, options.trials, options.kernels, options.seed)
+        from xyntra.tools.tuning_table import live_table, result_lines
+
+        with live_table(_is_shown(settings)) as show:
+            result = tune_model(source_of(options), sizes_of(options), settings, tuning, show)
+        print("\n".join(result_lines(result)))
+        return 130 if result.interrupted else 0
     with progress(f"listing schedules of {label_of(options)}", settings):
         spaces = model_spaces(source_of(options), sizes_of(options), settings)
     chosen = [each for each in spaces if fnmatchcase(each.name, options.kernels)]
     print("\n".join(_listed(chosen)))
     return 0
+
+
+def _parse_budget(text: str) -> float:
+    from xyntra.tune.budget import budget_seconds
+
+    try:
+        return budget_seconds(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(error.message) from None
+
+
+def _parse_count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0")
+    return int(text)
+
+
+def _is_shown(settings: Config) -> bool:
+    return settings.progress if settings.progress is not None else sys.stderr.isatty()
 
 
 def _choices(space: KernelSpace) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.code_target import CodeTarget
@@ -24,10 +24,12 @@ from xyntra.errors import ArchiveError, WorkerError, XyntraError
 from xyntra.passes.optional import OPTIONAL_PASSES
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from xyntra.executable import Executable
     from xyntra.plan.artifact import Artifact
 
-__all__ = ["find_artifact", "load_artifact", "run_request"]
+__all__ = ["find_artifact", "load_artifact", "run_request", "weights_of"]
 
 _MOST_CRASHES = 4
 """Workers that are started for one model, each without one more pass that has crashed."""
@@ -52,14 +54,22 @@ def load_artifact(
     """
     from xyntra.compiler.saved import load_pickled
     from xyntra.executable import Executable
+
+    weights = weights_of(artifact, source, parameters_root)
+    program = target.program(artifact, weights, threads)
+    return Executable(artifact, program, weights, (target.name, threads), load_pickled)
+
+
+def weights_of(
+    artifact: Artifact, source: ModelSource, parameters_root: Path | None = None
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the weights of a model as its artifact wants them; arguments as `load_artifact`."""
     from xyntra.plan.stored import rounded
 
     if artifact.plan.parameter_file and not source.references:
         path = parameter_file(artifact.plan.parameter_file, source.path, parameters_root)
         source = replace(open_onnx(path), kind=source.kind, model=source.model)
-    weights = rounded(artifact.plan, source.weights(artifact.plan.sources))
-    program = target.program(artifact, weights, threads)
-    return Executable(artifact, program, weights, (target.name, threads), load_pickled)
+    return rounded(artifact.plan, source.weights(artifact.plan.sources))
 
 
 def find_artifact(request: Request, config: Config, target: CodeTarget) -> Artifact:

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 
 
 def compile_source(
-    source: ModelSource, sizes: Sizes, config: Config, samples: Sequence[Any] = ()
+    source: ModelSource,
+    sizes: Sizes,
+    config: Config,
+    samples: Sequence[Any] = (),
+    tuned: Mapping[str, tuple[str, float]] | None = None,
 ) -> Executable:
     """The executable of a model, from the cache where it is there.
 
@@ -41,6 +45,7 @@ def compile_source(
         sizes: of its free dimensions.
         config: how it is compiled.
         samples: inputs of calls, by which a lower precision is chosen.
+        tuned: schedules beside those of the tuning database, as requests have them.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
@@ -67,6 +72,8 @@ def compile_source(
                 hint=f"target='cpu', or one size: dims={{{next(iter(sizes.ranges))!r}: 128}}",
             )
         request = make_request(source, sizes, config, "artifact", target)
+        if tuned:
+            request = replace(request, tuned={**request.tuned, **tuned})
         if len(samples) and config.precision in ("f16", "bf16"):
             from xyntra.compiler.sampling import observe  # with numpy
 

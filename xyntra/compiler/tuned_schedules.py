@@ -7,7 +7,7 @@ import warnings
 
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.config import Config
-from xyntra.errors import ArchiveError, DeviceError
+from xyntra.errors import ArchiveError, DeviceError, MissingExtraError, UnsupportedError
 
 __all__ = ["TuningWarning", "tuned_schedules"]
 
@@ -24,15 +24,19 @@ def tuned_schedules(config: Config, target: CodeTarget) -> dict[str, tuple[str, 
     """
     if not config.tuning_database.is_file():
         return {}
-    from xyntra.tune.database import best_schedules
+    from xyntra.tune.database import best_schedules, tuned_devices
     from xyntra.tune.records import versions
 
+    backend = target.backend
     try:
-        device = target.backend.tuning_key(target.ordinal, config.threads)
-    except DeviceError:
-        return {}  # code for a GPU that is not here
-    try:
+        # A device is asked what it is only where there is something for one of its kind.
+        known = tuned_devices(config.tuning_database)
+        if not any(each.startswith(f"{backend.name} ") for each in known):
+            return {}
+        device = backend.tuning_key(target.ordinal, config.threads)
         found = best_schedules(config.tuning_database, device, versions())
+    except (DeviceError, MissingExtraError, UnsupportedError):
+        return {}  # code for a GPU that is not here
     except ArchiveError as error:
         cause = f"{error.message}: {error.cause} ({config.tuning_database})"
         warnings.warn(TuningWarning(f"kernels are not tuned: {cause}"), stacklevel=2)

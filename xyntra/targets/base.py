@@ -198,6 +198,17 @@ class Backend(ABC):
             DeviceError: the machine has no such device.
         """
 
+    def swept_bytes(self, weights: int) -> int:
+        """Return how much memory to walk through before a kernel is timed alone.
+
+        In a model its weights have been pushed out of the caches since the last call, where there
+        are more weights than these hold.
+
+        Args:
+            weights: bytes of those of the model.
+        """
+        return 0
+
     def device_name(self, ordinal: int) -> str:
         """Return what users call a device by its number."""
         return self.name

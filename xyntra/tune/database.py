@@ -14,12 +14,13 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from xyntra.errors import ArchiveError
 from xyntra.tune.records import Trial, Tuned, read_schedules
 
-__all__ = ["Database", "best_schedules"]
+__all__ = ["Database", "best_schedules", "tuned_devices"]
 
 _FORMAT = 1
 _WAIT = 5.0
@@ -56,19 +57,27 @@ def best_schedules(path: Path, device: str, versions: str) -> dict[str, Tuned]:
     Raises:
         ArchiveError: `tuning-database`, the file cannot be read.
     """
+    columns = "kernel, schedules, nanoseconds, baseline"
+    query = f"SELECT {columns} FROM best WHERE device=? AND versions=?"  # noqa: S608
+    rows = _read(path, query, (device, versions))
+    return {kernel: Tuned(*rest) for kernel, *rest in rows if _is_sound(*rest)}
+
+
+def tuned_devices(path: Path) -> set[str]:
+    """Return the devices that there are schedules for; as `best_schedules`."""
+    return {str(device) for (device,) in _read(path, "SELECT DISTINCT device FROM best", ())}
+
+
+def _read(path: Path, query: str, values: tuple[str, ...]) -> list[tuple[Any, ...]]:
     if not path.is_file():
-        return {}
-    query = (
-        "SELECT kernel, schedules, nanoseconds, baseline FROM best WHERE device=? AND versions=?"
-    )
+        return []
     try:
         with contextlib.closing(_connect_to_read(path)) as connection:
             if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
                 raise _unreadable(path, "it is of another version of Xyntra")
-            rows = connection.execute(query, (device, versions)).fetchall()
+            return connection.execute(query, values).fetchall()
     except sqlite3.Error as error:
         raise _unreadable(path, str(error)) from error
-    return {kernel: Tuned(*rest) for kernel, *rest in rows if _is_sound(*rest)}
 
 
 def _is_sound(schedules: object, nanoseconds: object, baseline: object) -> bool:
@@ -165,6 +174,15 @@ class Database:
         """
         gains = "excluded.nanoseconds * best.baseline < best.nanoseconds * excluded.baseline"
         self._write(self._insert_best(f"{_NEWER} WHERE {gains}"), map(_best_row, trials))
+
+    def drop_best(self, kernel: str, device: str, versions: str) -> None:
+        """Forget the best schedules of a kernel; its trials stay.
+
+        Raises:
+            ArchiveError: as `add`.
+        """
+        statement = "DELETE FROM best WHERE kernel=? AND device=? AND versions=?"
+        self._write(statement, [(kernel, device, versions)])
 
     def add_kernels(self, texts: Iterable[tuple[str, str]]) -> None:
         """Keep the texts of kernels by their keys, for what learns from trials.

@@ -13,9 +13,9 @@ from xyntra.plan.files import open_regular, replace_file
 from xyntra.tune.database import Database
 from xyntra.tune.records import Trial
 
-__all__ = ["Counts", "export_records", "import_records"]
+__all__ = ["HEAD", "Counts", "export_records", "import_records"]
 
-_HEAD = {"format": "xyntra tuning", "version": 1}
+HEAD = {"format": "xyntra tuning", "version": 1}
 _MOST_BYTES = 1 << 30
 _MOST_LINE = 1 << 20
 _SQLITE = b"SQLite format 3\0"
@@ -30,7 +30,7 @@ def export_records(database: Database, path: Path) -> Counts:
     """
     found = {"trial": database.trials(), "best": database.best()}
     texts = database.kernels()
-    lines: list[dict[str, Any]] = [dict(_HEAD)]
+    lines: list[dict[str, Any]] = [dict(HEAD)]
     lines += [{"kernel": key, "text": text} for key, text in texts.items()]
     lines += [{kind: each.to_json()} for kind, trials in found.items() for each in trials]
     replace_file(path, [json.dumps(each, sort_keys=True).encode() + b"\n" for each in lines])
@@ -67,7 +67,7 @@ def _read(path: Path) -> tuple[list[Trial], list[Trial], dict[str, str]]:
     texts: dict[str, str] = {}
     lines = _lines(path)
     number, head = next(lines, (1, {}))
-    if {name: head.get(name) for name in _HEAD} != _HEAD:
+    if {name: head.get(name) for name in HEAD} != HEAD:
         raise _invalid(path, "its first line is not that of an export of this version")
     for number, entry in lines:
         try:

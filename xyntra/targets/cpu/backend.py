@@ -51,6 +51,13 @@ class CpuBackend(Backend):
         used = threads or default_threads()
         return f"cpu {device.name} {features}, caches {caches}, {used} threads"
 
+    def swept_bytes(self, weights: int) -> int:
+        """Return the size of the last cache, where the weights do not fit there."""
+        from xyntra.targets.cpu.device import host_device
+
+        last = host_device().l3_bytes
+        return last if weights > last else 0
+
     def machine_key(self, architecture: str) -> str:
         """Return the processor and the interface of kernels."""
         from xyntra.targets.cpu.codegen import host_key
