@@ -152,11 +152,14 @@ class _Evaluation:
         array = self.tensor(value)
         loops = [_loop(each) for each in map_.results]
         known = [loop for loop in loops if loop is not None]
-        if None in loops or known != sorted(set(known)):
+        if known != sorted(set(known)):
             raise _UnknownError
         extents = [1] * rank
-        for loop, size in zip(known, array.shape, strict=True):
-            extents[loop] = size
+        for loop, size in zip(loops, array.shape, strict=True):
+            if loop is not None:
+                extents[loop] = size
+            elif size != 1:
+                raise _UnknownError
         return array.reshape(extents)
 
     def _known(self, values: dict[ir.Value, Array], value: ir.Value) -> Array:
@@ -170,8 +173,8 @@ class _DiagonalEvaluation:
     def __init__(self) -> None:
         self._left = _MOST_OPERATIONS
 
-    def tensor(self, value: ir.Value) -> Diagonals | Array:
-        """Return all elements of a tensor."""
+    def tensor(self, value: ir.Value) -> Diagonals | Array | _Index:
+        """Return all elements of a tensor; an index where each is its place along a dimension."""
         self._left -= 1
         is_tensor = isinstance(value.type, ir.RankedTensorType)
         if not is_tensor or isinstance(value.owner, ir.Block) or self._left < 0:
@@ -193,7 +196,7 @@ class _DiagonalEvaluation:
             raise _UnknownError
         return self._generic(op, shape)
 
-    def _generic(self, op: ir.Operation, shape: tuple[int, ...]) -> Diagonals | Array:
+    def _generic(self, op: ir.Operation, shape: tuple[int, ...]) -> Diagonals | Array | _Index:
         maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
         if "reduction" in str(op.attributes["iterator_types"]):
             raise _UnknownError
@@ -201,7 +204,7 @@ class _DiagonalEvaluation:
             raise _UnknownError
         block = op.regions[0].blocks[0]
         pairs = zip(op.operands, maps[:-1], strict=False)
-        inputs = [self._read(*each, _large(shape)) for each in pairs]
+        inputs: list[Array | _Index] = [self._read(*each, _large(shape)) for each in pairs]
         values: dict[ir.Value, Array | _Index] = dict(zip(block.arguments, inputs, strict=False))
         for view in block.operations:
             inner = view.operation
@@ -209,16 +212,21 @@ class _DiagonalEvaluation:
             if inner.name != "linalg.yield":
                 values[inner.results[0]] = _on_diagonals(inner, given, shape)
             elif isinstance(given[0], _Index):
-                raise _UnknownError
+                return given[0]
             else:
                 return _on_two_loops(given[0], shape)
         raise _UnknownError
 
-    def _read(self, value: ir.Value, map_: ir.AffineMap, large: list[int]) -> Array:
+    def _read(self, value: ir.Value, map_: ir.AffineMap, large: list[int]) -> Array | _Index:
         """Return an operand by the diagonals of two loops."""
         if not isinstance(value.type, ir.RankedTensorType):
             return _number(value)
         found = self.tensor(value)
+        if isinstance(found, _Index):
+            loop = _loop(map_.results[found.loop])
+            if loop is None:
+                raise _UnknownError
+            return _Index(loop, found.constant)
         if not isinstance(found, Diagonals):
             return found
         loops = [_loop(map_.results[each]) for each in (found.row, found.column)]
@@ -242,8 +250,10 @@ def _on_two_loops(values: Array, shape: tuple[int, ...]) -> Diagonals | Array:
 
 
 def _reshaped(
-    found: Diagonals | Array, source: ir.Value, shape: tuple[int, ...]
+    found: Diagonals | Array | _Index, source: ir.Value, shape: tuple[int, ...]
 ) -> Diagonals | Array:
+    if isinstance(found, _Index):
+        raise _UnknownError
     if not isinstance(found, Diagonals):
         return found
     before = tuple(ir.RankedTensorType(source.type).shape)
@@ -264,9 +274,11 @@ def _ranges(op: ir.Operation, shape: tuple[int, ...]) -> list[slice]:
 
 
 def _sliced(
-    found: Diagonals | Array, op: ir.Operation, shape: tuple[int, ...]
+    found: Diagonals | Array | _Index, op: ir.Operation, shape: tuple[int, ...]
 ) -> Diagonals | Array:
     """Return the diagonals of a slice that takes neighbours of both dimensions, or all equal."""
+    if isinstance(found, _Index):
+        raise _UnknownError
     ranges = _ranges(op, shape)
     if not isinstance(found, Diagonals):
         return found

@@ -237,6 +237,24 @@ def test_functions_of_the_user_that_combine_elements(check: Callable[..., None])
     check(function, (x,), expected)
 
 
+def test_long_reductions_that_commute_are_combined_side_by_side(check: Callable[..., None]) -> None:
+    x, y = normal(3, 150), normal(128, 5)
+
+    def merged(a: Any, b: Any) -> Any:
+        (n1, mean1, m1), (n2, mean2, m2) = a, b
+        n, distance = n1 + n2, mean2 - mean1
+        return n, mean1 + distance * n2 / n, m1 + m2 + distance * distance * n1 * n2 / n
+
+    def function(x: Any, y: Any) -> Any:
+        given = xl.ones_like(x), x, xl.zeros_like(x)
+        n, mean, m = xl.reduce(merged, given, axis=1, commutative=True)
+        norm = xl.reduce(xl.hypot, y, axis=0, commutative=True, keepdims=True)
+        return n, mean, m / n, norm
+
+    norm = np.sqrt((y * y).sum(0, keepdims=True))
+    check(function, (x, y), (np.full(3, 150), x.mean(1), x.var(1), norm))
+
+
 def test_attention_with_functions_of_the_user(check: Callable[..., None]) -> None:
     q, k, v = normal(2, 4, 9, 8), normal(2, 2, 11, 8), normal(2, 2, 11, 6)
 

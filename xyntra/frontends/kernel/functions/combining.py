@@ -18,13 +18,22 @@ _NAMES = {"sum", "add", "prod", "multiply", "max", "maximum", "min", "minimum"}
 
 @language("reduce")
 def reduce(
-    r: Recorder, op: Any, x: Any, /, axis: Any = -1, *, keepdims: Any = False, ordered: Any = False
+    r: Recorder,
+    op: Any,
+    x: Any,
+    /,
+    axis: Any = -1,
+    *,
+    keepdims: Any = False,
+    ordered: Any = False,
+    commutative: Any = False,
 ) -> Any:
     """Combine the elements along `axis` by `op(a, b)`, which is associative.
 
     `x` may be a tuple of arrays of one shape: `op` then takes and returns tuples, as for a mean
     and a variance at once. Partial results may be combined in any grouping, but stay in order;
-    with `ordered`, each element is combined with the result of all before it.
+    with `ordered`, each element is combined with the result of all before it. `commutative` says
+    that `op(b, a)` is the same, which allows vectors.
     """
     arrays, at = _arrays("xl.reduce", x, axis)
     if not arrays[0].shape[at]:
@@ -40,6 +49,7 @@ def reduce(
         operands=arrays,
         dim=at,
         ordered=bool(constant(ordered)),
+        commutative=bool(constant(commutative)),
         **_combiner(r, "xl.reduce", op, arrays),
     )
     return found if isinstance(x, tuple) else found[0]

@@ -19,6 +19,8 @@ from xyntra.frontends.torch.program import AtenProgram
 
 __all__: list[str] = []
 
+_LANES = 32
+"""Elements of a long reduction that are combined with others side by side."""
 Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], list[Scalar]]
 
 
@@ -116,9 +118,61 @@ def reduce_by(node: AtenNode) -> list[Tensor]:
     combine = _combiner(node)
     if node["ordered"]:
         reduced = _last(b, _scanned(node, combine, reverse=False), axis)
+    elif node["commutative"] and shape[axis] >= 4 * _LANES:
+        reduced = _interleaved(b, operands, axis, combine)
     else:
         reduced = _reduced(b, operands, axis, combine)
     return [b.reshape(each, node.result(i).shape) for i, each in enumerate(reduced)]
+
+
+def _interleaved(
+    b: TensorBuilder, operands: Sequence[Tensor], axis: int, combine: Combine
+) -> list[Tensor]:
+    """Combine every so many elements, lanes side by side, and then lanes, half with half."""
+    shape = operands[0].shape
+    steps, rest = divmod(shape[axis], _LANES)
+    split = [*shape[:axis], steps, _LANES, *shape[axis + 1 :]]
+    main = [b.reshape(_part(b, each, axis, 0, steps * _LANES), split) for each in operands]
+    lanes = _reduced(b, main, axis, combine)
+    if rest:
+        behind = [_part(b, each, axis, steps * _LANES, rest) for each in operands]
+        high = [_LANES - rest if d == axis else 0 for d in range(len(shape))]
+        wide = [b.pad(each, [0] * len(shape), high, 0) for each in behind]
+        lanes = _mapped(b, lanes, wide, combine, lambda: b.index(axis) < rest)
+    count = _LANES
+    while count > 1:
+        count //= 2
+        left = [_part(b, each, axis, 0, count) for each in lanes]
+        right = [_part(b, each, axis, count, count) for each in lanes]
+        lanes = _mapped(b, left, right, combine)
+    return lanes
+
+
+def _mapped(
+    b: TensorBuilder,
+    left: Sequence[Tensor],
+    right: Sequence[Tensor],
+    combine: Combine,
+    where: Callable[[], Scalar] | None = None,
+) -> list[Tensor]:
+    """Combine elements pair by pair; elements of `left` stay where `where` does not hold."""
+    count, shape = len(left), left[0].shape
+    identity = b.identity(len(shape))
+
+    def body(*scalars: Scalar) -> list[Scalar]:
+        first, second = scalars[:count], scalars[count : 2 * count]
+        found = combine(first, second)
+        if where is None:
+            return found
+        holds = where()
+        return [holds.select(new, old) for new, old in zip(found, first, strict=True)]
+
+    return b.generic(
+        [(each, identity) for each in (*left, *right)],
+        [(b.empty(shape, each.dtype), each.dtype, identity) for each in left],
+        ["parallel"] * len(shape),
+        body,
+    )
 
 
 def _reduced(
