@@ -82,6 +82,7 @@ PIPELINES: dict[str, Pipeline] = {
         "named ops for what decomposed graphs spell out",
         (
             "integer-contractions",
+            "pack-weights",
             "recognize-patterns",
             "recognize-attention",
             "limit-keys",
