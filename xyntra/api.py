@@ -30,6 +30,7 @@ def compile(  # noqa: A001  (the name that users expect)
     precision: str | None = None,
     io: str | None = None,
     samples: Sequence[Any] | None = None,
+    tolerance: float | None = None,
     aliases: Mapping[str, str] | None = None,
     threads: int | None = None,
     tune: float | str | None = None,
@@ -52,12 +53,11 @@ def compile(  # noqa: A001  (the name that users expect)
             are no inputs of the executable any more, and an `If` that they decide takes its branch.
         specialize: values that inputs will have, for which shapes and loops that depend on them are
             compiled; a call that gives others is an InputError.
-        precision: of a model of f32: "f32"; "f16" or "bf16" for weights and, on GPUs, tensors of 16
-            bits; "w8" or "w4" for weights of products in 8 or 4 bits, of models of f16, too; or on
-            an NVIDIA GPU "tf32", which rounds factors to 11 bits.
+        precision: of a model of f32: "f32"; "f16" or "bf16" for weights and, on GPUs, tensors;
+            "int8" for products of integers; "w8" or "w4" for weights; "tf32" on NVIDIA GPUs.
         io: types of inputs and outputs of f32: "model" for the same, or that of `precision`.
-        samples: inputs of a few usual calls, by which `precision` "f16" and "bf16" find what must
-            stay f32 on GPUs: mappings by name, sequences in order, or arrays.
+        samples, tolerance: inputs of usual calls, mappings, sequences or arrays, which choose for
+            `precision`, and the relative error of outputs that "int8" may have in them.
         aliases: the input that an output is written over, {"present": "past"} (docs/state.md).
         threads: that work on one call; `XYNTRA_THREADS`, or one for each core, where not given.
         tune: time, such as "60s", to search before for faster schedules, which are kept.
@@ -76,8 +76,8 @@ def compile(  # noqa: A001  (the name that users expect)
     from xyntra.compiler.inputs.source import open_source
 
     others = {"dims": dims, "constants": constants, "specialize": specialize}
-    given = {"target": target, "precision": precision, "io": io, "threads": threads}
-    settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
+    given = {"precision": precision, "io": io, "threads": threads, "tolerance": tolerance}
+    settings = load_config(config, target=target, **given)
     if is_torch_model(model):
         from xyntra.compiler.torch_files import ensure_torch
 

@@ -22,12 +22,14 @@ from .config_values import (
     integer,
     optional,
     pattern,
+    positive,
     seconds,
     size,
 )
 from .errors import ConfigError
 
-Precision = Literal["f32", "tf32", "f16", "bf16", "w8", "w4"]
+Precision = Literal["f32", "tf32", "f16", "bf16", "int8", "w8", "w4"]
+Calibration = Literal["minmax", "percentile", "mse"]
 Interface = Literal["model", "f16", "bf16"]
 
 
@@ -75,9 +77,15 @@ class Config:
         target: where kernels run: "auto", or a target's name with an optional device number.
         precision: of models of f32: "f32", or "tf32" on NVIDIA GPUs, in which contractions round
             their factors, or "f16" or "bf16", in which weights are stored, and on GPUs also
-            tensors and factors; or "w8" or "w4", bits in which weights of products are stored.
+            tensors and factors; or "int8", in which products with weights are computed; or "w8" or
+            "w4", bits in which weights of products are stored.
         io: types of inputs and outputs of f32: "model" for those of the model, or that of
             `precision`.
+        calibration: with "int8", how samples give the range of a factor: "minmax" of its values,
+            "percentile" (99.99 % of them), or "mse", the range of least squared error.
+        symmetric: with "int8", whether integers of factors are signed, around 0.
+        tolerance: with "int8", how large the errors of outputs may become in samples, as root mean
+            square, relative to that of the output; products of large errors stay in f32 for it.
         threads: threads that work on one call; None means one for each core that this process
             may use.
         opt_level: LLVM's optimisation level, 0 to 3.
@@ -123,14 +131,18 @@ class Config:
             "tf32",
             "f16",
             "bf16",
+            "int8",
             "w8",
             "w4",
-            expected='"f32", "f16", "bf16", "w8", "w4", or "tf32" on NVIDIA GPUs',
+            expected='"f32", "f16", "bf16", "int8", "w8", "w4", or "tf32" on NVIDIA GPUs',
         ),
         "f32",
         codegen=True,
     )
     io: Interface = _setting(choice("model", "f16", "bf16"), "model", codegen=True)
+    calibration: Calibration = _setting(choice("minmax", "percentile", "mse"), "mse")
+    symmetric: bool = _setting(flag(), False)
+    tolerance: float = _setting(positive("a relative error above 0, such as 0.05"), 0.1)
     threads: int | None = _setting(optional(integer(1, 4096)), None)
     opt_level: int = _setting(integer(0, 3), 2, codegen=True)
     cache_dir: Path = _setting(folder(), user_cache_dir)

@@ -101,6 +101,11 @@ def integer(low: int, high: int | None = None) -> SettingKind:
 
 def seconds() -> SettingKind:
     """Return the kind of a finite, positive time in seconds (float)."""
+    return positive("a number of seconds above 0")
+
+
+def positive(expected: str) -> SettingKind:
+    """Return the kind of a finite, positive number (float); `expected` says what it is."""
 
     def check(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -109,7 +114,7 @@ def seconds() -> SettingKind:
             raise ValueError
         return float(value)
 
-    return SettingKind("a number of seconds above 0", check, float)
+    return SettingKind(expected, check, float)
 
 
 def size() -> SettingKind:

@@ -15,6 +15,7 @@ from xyntra.tools.commands.model import (
     add_model_arguments,
     executable_of,
     progress,
+    samples_of,
     settings_of,
     sizes_of,
     source_of,
@@ -68,6 +69,11 @@ def run(options: argparse.Namespace) -> int:
         return _reproduce(options)
     if options.emit in LEVELS and not _wants_files(options):
         _write(_level_text(options), options.output)
+        return 0
+    if options.emit == "onnx" and settings_of(options).precision == "int8":
+        from xyntra.tools.commands.quantized import write_quantized
+
+        write_quantized(options)
         return 0
     executable = executable_of(options)
     if options.emit is None:
@@ -126,7 +132,8 @@ def _level_text(options: argparse.Namespace) -> bytes:
     settings = settings_of(options)
     with progress(f"compiling {label_of(options)}", settings):
         sizes, kernel = sizes_of(options), options.kernel
-        return emit_level(source_of(options), sizes, settings, options.emit, kernel)
+        samples = samples_of(options)
+        return emit_level(source_of(options), sizes, settings, options.emit, kernel, samples)
 
 
 def _write(text: bytes, output: str | None) -> None:

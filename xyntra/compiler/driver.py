@@ -28,6 +28,7 @@ from xyntra.targets.table import CODE_LEVELS, TARGETS, entry_for
 if TYPE_CHECKING:
     import numpy as np
 
+    from xyntra.compiler.calibration.search import Quantization
     from xyntra.executable import Executable
 
 
@@ -74,13 +75,60 @@ def compile_source(
         request = make_request(source, sizes, config, "artifact", target)
         if tuned:
             request = replace(request, tuned={**request.tuned, **tuned})
-        if len(samples) and config.precision in ("f16", "bf16"):
-            from xyntra.compiler.sampling import observe  # with numpy
-
-            kind = target.backend.name
-            request = replace(request, peaks=observe(source, request, config, kind, samples).peaks)
+        request = _sampled(source, request, config, target, samples)
         artifact = find_artifact(request, config, target)
         return load_artifact(artifact, source, target, config.threads, config.parameters_root)
+
+
+def quantize_source(
+    source: ModelSource,
+    sizes: Sizes,
+    config: Config,
+    samples: Sequence[Any],
+    *,
+    ranked: bool = False,
+) -> Quantization:
+    """Return which products of a model precision "int8" computes in integers, and by which ranges.
+
+    Args:
+        source: the model.
+        sizes: of its free dimensions.
+        config: how it is compiled.
+        samples: inputs of calls.
+        ranked: whether it is measured what each product alone changes, needed or not.
+
+    Raises:
+        XyntraError: the model is wrong or cannot be compiled, or a sample does not fit it.
+    """
+    from xyntra.compiler.calibration.search import quantize  # with numpy
+
+    target = _target(source, config)
+    check_supported(config, target)
+    with _placed(source):
+        request = make_request(source, sizes, config, "artifact", target)
+        kind = target.backend.name
+        return quantize(source, request, config, kind, samples, ranked=ranked)
+
+
+def _sampled(
+    source: ModelSource,
+    request: Request,
+    config: Config,
+    target: CodeTarget,
+    samples: Sequence[Any],
+) -> Request:
+    """Return `request` with what samples say of a lower precision."""
+    kind = target.backend.name
+    if config.precision == "int8":
+        from xyntra.compiler.calibration.search import quantize  # with numpy
+
+        found = quantize(source, request, config, kind, samples)
+        return replace(request, quantization=found.ranges)
+    if len(samples) and config.precision in ("f16", "bf16"):
+        from xyntra.compiler.sampling import observe  # with numpy
+
+        return replace(request, peaks=observe(source, request, config, kind, samples).peaks)
+    return request
 
 
 def compile_apart(
@@ -109,7 +157,12 @@ def compile_apart(
 
 
 def emit_level(
-    source: ModelSource, sizes: Sizes, config: Config, level: Level, kernel: str = ""
+    source: ModelSource,
+    sizes: Sizes,
+    config: Config,
+    level: Level,
+    kernel: str = "",
+    samples: Sequence[Any] = (),
 ) -> bytes:
     """The text of a model at a level.
 
@@ -119,6 +172,7 @@ def emit_level(
         config: how it is compiled.
         level: where to stop.
         kernel: the name of the only kernel whose text is wanted; "" for all of the model.
+        samples: inputs of calls, by which a lower precision is chosen.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled that far.
@@ -135,6 +189,8 @@ def emit_level(
         )
     with _placed(source):
         request = make_request(source, sizes, config, level, target)
+        if level != "linalg":
+            request = _sampled(source, request, config, target, samples)
         return run_request(replace(request, kernel=kernel), config)
 
 

@@ -30,6 +30,7 @@ from xyntra.passes.pipelines import (
     observing_pipeline,
 )
 from xyntra.passes.precision.magnitudes import note_magnitudes, note_peaks
+from xyntra.passes.precision.quantization import FactorRange, note_quantization
 from xyntra.passes.targets.table import TargetName
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
@@ -118,8 +119,7 @@ def lower_model(request: Request, model: ModelImport) -> LoweredModel:
     """
     steps = resolve(_pipelines(request))
     module = model.module()
-    note_magnitudes(module.operation, request.magnitudes)
-    note_peaks(module.operation, request.peaks)
+    _note_samples(module.operation, request)
     imported = module.operation.clone()
     operations = count_operations(imported)
 
@@ -131,6 +131,13 @@ def lower_model(request: Request, model: ModelImport) -> LoweredModel:
     compilation = Compilation(imported, _pipelines(request), plan, target, sentences)
     lowered = compile_levels(module.operation, compilation, steps, strict=request.strict)
     return LoweredModel(imported, lowered.module, lowered.result, plan)
+
+
+def _note_samples(module: ir.Operation, request: Request) -> None:
+    """Record in the module what weights and samples have shown."""
+    note_magnitudes(module, request.magnitudes)
+    note_peaks(module, request.peaks)
+    note_quantization(module, [FactorRange(*each) for each in request.quantization])
 
 
 def emit_text(request: Request) -> bytes:
@@ -147,8 +154,7 @@ def emit_text(request: Request) -> bytes:
                 return _llvm_text(only_kernel(code_model.sources, request.kernel))
             return code_model.text_at(request)
         module = import_module(request).operation
-        note_magnitudes(module, request.magnitudes)
-        note_peaks(module, request.peaks)
+        _note_samples(module, request)
         operations = count_operations(module)
         if request.parameters:
             module.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
@@ -227,6 +233,7 @@ def _pipelines(request: Request) -> tuple[str, ...]:
             fast_math=request.fast_math,
             target=backend_named(request.observe).name,
             errors=request.observe_errors,
+            quantized=bool(request.quantization),
         )
     kernels = kernel_pipeline(target)
     stages = [prepare, fuse if request.fuse else form, kernels]

@@ -44,7 +44,8 @@ class Request:
         fold_norms: whether norms are folded into products, on a GPU.
         strict: whether a failure of ours is an error, where something more general would do.
         opt_level: LLVM's optimisation level.
-        precision: what contractions of f32 compute in: "f32", "tf32" on a GPU, "f16" or "bf16".
+        precision: what contractions of f32 compute in: "f32", "tf32" on a GPU, "f16", "bf16", or
+            "int8" with `quantization`.
         narrow_io: whether inputs and outputs of f32 have that type, too.
         jobs: kernels compiled at the same time; None for one a core.
         timeout: seconds that one kernel may take.
@@ -59,7 +60,10 @@ class Request:
         observe: the target ("cpu" or "cuda") for which the model is to return these; "" for none.
             It is then compiled for this processor.
         aliases: inputs that outputs are written over, by the names of the outputs.
-        observe_errors: the type whose errors in products are returned, too, or "none".
+        observe_errors: the type whose errors in products are returned, too, or "none"; "int8" for
+            factors of products.
+        quantization: of products with weights, in order, scale and zero point of what they are
+            multiplied with, and why they stay in f32, as `FactorRange`.
         named: of shapes in which names of `ranges` stand, the name in each place, or "".
         tuned: by `tuning_key` of a kernel the schedules that it is to have, as `write_schedules`
             has them, and the nanoseconds that a launch then took.
@@ -94,6 +98,7 @@ class Request:
     peaks: tuple[float, ...] = ()
     observe: str = ""
     observe_errors: str = "none"
+    quantization: tuple[tuple[float, int, str], ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     ranges: dict[str, tuple[int, int, int]] = field(default_factory=dict)
@@ -113,6 +118,7 @@ class Request:
         fields: dict[str, Any] = json.loads(head)
         fields["shapes"] = {name: tuple(shape) for name, shape in fields["shapes"].items()}
         fields["peaks"] = tuple(fields["peaks"])
+        fields["quantization"] = tuple(tuple(each) for each in fields["quantization"])
         fields["named"] = {name: tuple(names) for name, names in fields["named"].items()}
         fields["ranges"] = {name: tuple(each) for name, each in fields["ranges"].items()}
         fields["tuned"] = {key: (text, time) for key, (text, time) in fields["tuned"].items()}
