@@ -145,6 +145,7 @@ PIPELINES: dict[str, Pipeline] = {
             "form-contraction-stages",
             "form-stages",
             "fold-padding",
+            "split-stage-loops",
             "align-operands",
             "fuse-column-slices",
             "fuse-row-statistics",
