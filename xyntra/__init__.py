@@ -14,12 +14,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xyntra.api import compile, devices, load  # noqa: A004
+    from xyntra.api import compile, devices, load, trace  # noqa: A004
     from xyntra.config import Config
     from xyntra.errors import XyntraError
     from xyntra.executable import Executable
 
-__all__ = ["Config", "Executable", "XyntraError", "compile", "devices", "load"]
+__all__ = ["Config", "Executable", "XyntraError", "compile", "devices", "load", "trace"]
 
 _HOMES = {
     "Config": "config",
@@ -28,6 +28,7 @@ _HOMES = {
     "compile": "api",
     "devices": "api",
     "load": "api",
+    "trace": "api",
 }
 
 

@@ -22,6 +22,7 @@ from xyntra.compiler.worker.request import Request
 from xyntra.config import Config
 from xyntra.errors import ArchiveError, WorkerError, XyntraError
 from xyntra.passes.optional import OPTIONAL_PASSES
+from xyntra.spans import span
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
@@ -57,9 +58,10 @@ def load_artifact(
     if artifact.plan.parameter_file and not source.references:
         path = parameter_file(artifact.plan.parameter_file, source.path, parameters_root)
         source = replace(open_onnx(path), kind=source.kind, model=source.model)
-    weights = rounded(artifact.plan, source.weights(artifact.plan.sources))
-    program = target.program(artifact, weights, threads)
-    return Executable(artifact, program, weights, (target.name, threads), load_pickled)
+    with span("load", "compile"):
+        weights = rounded(artifact.plan, source.weights(artifact.plan.sources))
+        program = target.program(artifact, weights, threads)
+        return Executable(artifact, program, weights, (target.name, threads), load_pickled)
 
 
 def find_artifact(request: Request, config: Config, target: CodeTarget) -> Artifact:
@@ -67,9 +69,10 @@ def find_artifact(request: Request, config: Config, target: CodeTarget) -> Artif
     prepare = partial(target.prepare, config.threads)
     if not config.cache:
         return _compiled(request, config, prepare)
-    cache = DiskCache(config.cache_dir, config.cache_size)
-    key = _key(request, config, target)
-    found = _cached(cache, key)
+    with span("look into the cache", "compile"):
+        cache = DiskCache(config.cache_dir, config.cache_size)
+        key = _key(request, config, target)
+        found = _cached(cache, key)
     if found is not None:
         return found
     return _compiled(request, config, prepare, lambda data: cache.put(key, data))
@@ -82,7 +85,8 @@ def _compiled(
     keep: Callable[[bytes], object] = lambda _: None,
 ) -> Artifact:
     """Compile, and warn where the compiler fell back to something more general."""
-    data = run_request(request, config, meanwhile)
+    with span("wait for a worker", "compile"):
+        data = run_request(request, config, meanwhile)
     keep(data)
     artifact = _read(data, "worker")
     for sentence in artifact.plan.fallbacks:
