@@ -18,8 +18,18 @@ if TYPE_CHECKING:
     from xyntra.config import Config
     from xyntra.errors import XyntraError
     from xyntra.executable import Executable
+    from xyntra.kernels.kernel import kernel
 
-__all__ = ["Config", "Executable", "XyntraError", "compile", "devices", "load", "trace"]
+__all__ = [
+    "Config",
+    "Executable",
+    "XyntraError",
+    "compile",
+    "devices",
+    "kernel",
+    "load",
+    "trace",
+]
 
 _HOMES = {
     "Config": "config",
@@ -27,6 +37,7 @@ _HOMES = {
     "XyntraError": "errors",
     "compile": "api",
     "devices": "api",
+    "kernel": "kernels.kernel",
     "load": "api",
     "trace": "api",
 }

@@ -208,6 +208,14 @@ class Executable:
             )
         return self._program.run_at
 
+    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None] | None:
+        """Return a function that runs the model on arrays of numpy that fit; None on a GPU.
+
+        It takes the inputs in order, and returns the outputs in new arrays, or None, having done
+        nothing, where an input is no contiguous array of numpy of the right dtype and shape.
+        """
+        return self._program.plain_call() if isinstance(self._program, HostProgram) else None
+
     def stream_call(self) -> Callable[..., None]:
         """Return a function that puts a model for a GPU on a stream, and checks nothing.
 

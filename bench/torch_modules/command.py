@@ -106,7 +106,7 @@ class _Session:
             try:
                 child = Child(make, job, seconds=seconds)
             except ChildError as error:
-                row |= {"status": error.kind, "error": error.detail[-1500:]}
+                row |= {"status": error.kind, "reason": error.detail[-1500:]}
                 self._say(row)
                 return None
             answered = self._ask(row, child, "prepare", seconds)
@@ -122,7 +122,7 @@ class _Session:
         except ChildError as error:
             if message == "prepare":
                 row["status"] = error.kind
-            row["error"] = error.detail[-1500:]
+            row["reason"] = error.detail[-1500:]
             return False
         return True
 
@@ -154,5 +154,5 @@ def _line(row: Row) -> str:
         if f"{name}_us" in row:
             text += f" {name} {row[f'{name}_us']:.0f}"
             text += f" ({row[f'{name}_graph_us']:.0f})" if f"{name}_graph_us" in row else ""
-    failed = row.get("torch_failed") or (row.get("error") if row["status"] != "right" else None)
-    return text + (f" {failed}" if isinstance(failed, str) else "")
+    failed = [row[key] for key in ("torch_failed", "reason") if key in row]
+    return " ".join([text, *failed])

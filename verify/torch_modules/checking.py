@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -61,7 +62,19 @@ def check(architecture: Architecture, entrance: str, config: dict[str, object], 
 def _exported(built: Built, inputs: Sequence[Any], config: dict[str, object]) -> Any:
     import xyntra
 
-    return xyntra.compile(built.module, inputs=tuple(inputs), **config)
+    return xyntra.compile(built.module, inputs=tuple(inputs), config=config)
+
+
+def _from_a_file(built: Built, inputs: Sequence[Any], config: dict[str, object]) -> Any:
+    import torch
+
+    import xyntra
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/model.pt"
+        traced = torch.jit.trace(built.module, tuple(inputs), check_trace=False, strict=False)
+        torch.jit.save(traced, path)
+        return xyntra.compile(path, inputs=tuple(inputs), config=config)
 
 
 def _by_torch_compile(built: Built, inputs: Sequence[Any], config: dict[str, object]) -> Any:
@@ -84,6 +97,7 @@ def _eager(built: Built, inputs: Sequence[Any], config: dict[str, object]) -> An
 
 ENTRANCES: dict[str, Callable[[Built, Sequence[Any], dict[str, object]], Any]] = {
     "compile": _exported,
+    "torchscript": _from_a_file,
     "torch.compile": _by_torch_compile,
     "inductor": _by_inductor,
     "eager": _eager,

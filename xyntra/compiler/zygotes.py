@@ -186,6 +186,10 @@ def _load_levels(kind: str, architecture: str) -> None:
         from xyntra.frontends.onnx import importer  # noqa: F401
     if kind == "torch":
         from xyntra.frontends.torch import importer as torch_importer  # noqa: F401
+    if kind == "kernel":
+        from xyntra.frontends.kernel import importer as kernel_importer  # noqa: F401
+    if kind == "array":
+        from xyntra.frontends.arrays import importer as array_importer  # noqa: F401
 
 
 def _compile(data: bytes, server: ForkServer | None) -> bytes:

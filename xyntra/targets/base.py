@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from xyntra.errors import UnsupportedError
@@ -111,6 +111,12 @@ class HostProgram(Program, Protocol):
             addresses: of inputs and results in order, each contiguous, of the port's size and
                 aligned to its elements. No result, and no input that an output is written over,
                 may overlap anything else. Such an output is none of the results.
+        """
+
+    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None]:
+        """Return a function that runs once on arrays of numpy that fit, and returns new ones.
+
+        It takes one value an input, and returns None, having done nothing, where one does not fit.
         """
 
 

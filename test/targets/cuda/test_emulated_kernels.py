@@ -191,7 +191,7 @@ def test_products_with_weights_that_are_brought_first(
     _check(case, context, feature, "griddepcontrol.launch_dependents")
 
 
-@pytest.mark.parametrize("sizes", [(1, 512, 1160), (5, 72, 328)])
+@pytest.mark.parametrize("sizes", [(1, 512, 1160), (5, 72, 328), (1, 2048, 2048)])
 def test_weights_of_few_rows_are_brought_first_by_warps(
     sizes: tuple[int, int, int], context: ir.Context
 ) -> None:

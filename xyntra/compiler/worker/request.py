@@ -28,8 +28,8 @@ class Request:
     """One model to compile, and how far.
 
     Attributes:
-        kind: "onnx" (`model` is a scanned skeleton), "mlir" (`model` is its text) or "torch"
-            (`model` is a `Program`).
+        kind: "onnx" (`model` is a scanned skeleton), "mlir" (`model` is its text), or "torch",
+            "kernel" or "array" (`model` is an `AtenProgram`).
         model: the model.
         parameters: path of the model file, to be named in emitted text as the home of the weights.
         shapes: shapes of inputs with free dimensions, by name or by `#position`.
@@ -66,7 +66,7 @@ class Request:
         ranges: of dimensions that stay free the least and largest size, and the step, by name.
     """
 
-    kind: Literal["onnx", "mlir", "torch"]
+    kind: Literal["onnx", "mlir", "torch", "kernel", "array"]
     model: bytes
     parameters: str
     shapes: dict[str, tuple[int, ...]]

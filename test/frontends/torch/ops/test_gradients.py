@@ -96,6 +96,7 @@ def average_pool_back(*rest: Any) -> Callable[..., Any]:
         (average_pool_back(False, None), [(2, 3, 4, 3), (2, 3, 8, 7)]),
         (average_pool_back(True, 5), [(3, 4, 3), (3, 8, 7)]),
         (aten._adaptive_avg_pool2d_backward, [(2, 3, 2, 1), (2, 3, 6, 5)]),
+        (aten._adaptive_avg_pool2d_backward, [(2, 3, 3, 7), (2, 3, 7, 5)]),
         (lambda x: aten.adaptive_max_pool2d(x, [2, 3]), [(2, 3, 4, 6)]),
     ],
 )

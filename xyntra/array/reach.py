@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Finds the part of the recorded graph that some nodes need, and the key of its structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xyntra.array.graph import NUMBER, Node
+
+__all__ = ["Graph", "graph_of"]
+
+
+class Graph:
+    """The part of the recorded graph that some nodes need.
+
+    Attributes:
+        order: every node, after those that it reads.
+        places: the position of each node in the order.
+        leaves: the nodes that have their values.
+        numbers: the nodes that are numbers of Python.
+        key: operations, types and structure, without the numbers.
+    """
+
+    __slots__ = ("key", "leaves", "numbers", "order", "places")
+
+    def __init__(
+        self,
+        order: list[Node],
+        places: dict[Node, int],
+        leaves: list[Node],
+        numbers: list[Node],
+        key: list[Any],
+    ) -> None:
+        self.order = order
+        self.places = places
+        self.leaves = leaves
+        self.numbers = numbers
+        self.key = key
+
+
+def graph_of(roots: Sequence[Node]) -> Graph:
+    """Return what nodes need, in an order that depends on the structure alone."""
+    places: dict[Node, int] = {}
+    order: list[Node] = []
+    leaves: list[Node] = []
+    numbers: list[Node] = []
+    key: list[Any] = []
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        if node in places:
+            stack.pop()
+            continue
+        if node.value is not None:
+            leaves.append(node)
+            key.append(node.meta)
+        elif node.op is NUMBER:
+            numbers.append(node)
+            key.append((NUMBER, node.meta))
+        else:
+            args = node.args
+            waiting = [each for each in args if each not in places]
+            if waiting:
+                stack.extend(reversed(waiting))
+                continue
+            key.append((node.op, node.meta, node.attrs, *[places[each] for each in args]))
+        stack.pop()
+        places[node] = len(order)
+        order.append(node)
+    return Graph(order, places, leaves, numbers, key)

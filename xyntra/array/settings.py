@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Holds where arrays are computed, and moves them there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xyntra.errors import UnsupportedError
+
+__all__ = ["Settings", "check_device", "device_name", "on_device"]
+
+
+class Settings:
+    """What the process records for.
+
+    Attributes:
+        target: where graphs run, as `compile` takes it.
+    """
+
+    target = "cpu"
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device that arrays are not computed on now.
+
+    Raises:
+        UnsupportedError: `array-device`.
+    """
+    if device is None or str(device) == Settings.target:
+        return
+    raise UnsupportedError(
+        "array-device",
+        f"arrays are computed on '{Settings.target}' here, not on '{device}'",
+        hint=f"with xyntra.array.device({str(device)!r}): …",
+    )
+
+
+def device_name(_: Any) -> str:
+    """Return the name of the device of a value."""
+    return Settings.target
+
+
+def on_device(array: Any, device: Any, stream: Any) -> Any:
+    """Return an array on a device; see `Array.to_device`."""
+    if stream is not None:
+        raise UnsupportedError("array-device", "arrays take no stream", hint="leave out stream")
+    check_device(device)
+    return array
