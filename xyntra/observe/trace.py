@@ -59,12 +59,22 @@ class Trace:
         memory = live_bytes(plan)
         kernels = kernels_of(plan)
         for kernel, taken, held in zip(kernels, nanoseconds, memory, strict=True):
-            details = {"kernel": kernel.name, "nodes": list(kernel.fused)}
-            details |= {"bytes": kernel.bytes, "flops": kernel.flops}
-            event = {"name": f"{kernel.kind}: {', '.join(kernel.fused[:3]) or kernel.name}"}
-            event |= {"cat": kernel.kind, "ph": "X", "ts": at, "dur": taken / 1e3}
-            self.events.append({**event, "pid": process, "tid": _KERNELS, "args": details})
-            self.events.append(_memory(process, at, held))
+            event: dict[str, Any] = {
+                "name": f"{kernel.kind}: {', '.join(kernel.fused[:3]) or kernel.name}",
+                "cat": kernel.kind,
+                "ph": "X",
+                "ts": at,
+                "dur": taken / 1e3,
+                "pid": process,
+                "tid": _KERNELS,
+                "args": {
+                    "kernel": kernel.name,
+                    "nodes": list(kernel.fused),
+                    "bytes": kernel.bytes,
+                    "flops": kernel.flops,
+                },
+            }
+            self.events += [event, _memory(process, at, held)]
             at += taken / 1e3
         self.events.append(_memory(process, at, 0))
 
