@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "xyntra.config_sources",
         "xyntra.config_values",
         "xyntra.errors",
+        "xyntra.spans",
         "xyntra.suggestions",
         "xyntra.version",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from xyntra.compiler.inputs.sizes import Sizes
     from xyntra.compiler.inputs.source import ModelSource
     from xyntra.executable import Executable
+    from xyntra.observe.trace import Trace
     from xyntra.targets.base import Device
 
 ConfigLike = Config | Mapping[str, object] | str | os.PathLike[str] | None
@@ -78,6 +80,7 @@ def compile(  # noqa: A001  (the name that users expect)
     others = {"dims": dims, "constants": constants, "specialize": specialize}
     given = {"precision": precision, "io": io, "threads": threads, "tolerance": tolerance}
     settings = load_config(config, target=target, **given)
+    begin_trace(settings)
     if is_torch_model(model):
         from xyntra.compiler.torch_files import ensure_torch
 
@@ -135,7 +138,36 @@ def load(
     """
     from xyntra.compiler.saved import load_saved
 
-    return load_saved(path, load_config(threads=threads).threads, weights, target)
+    settings = load_config(threads=threads)
+    begin_trace(settings)
+    return load_saved(path, settings.threads, weights, target)
+
+
+def trace(path: str | os.PathLike[str]) -> AbstractContextManager[Trace]:
+    """Return a context in which what is compiled and run is recorded, for Perfetto.
+
+        with xyntra.trace("trace.json"):
+            exe = xyntra.compile("model.onnx")
+            exe(x)
+
+    Args:
+        path: the JSON file that is written at the end of the context.
+
+    Raises:
+        InputError: `trace-running`: a trace is being recorded already.
+        ArchiveError: the file cannot be written.
+    """
+    from xyntra.observe.trace import trace
+
+    return trace(path)
+
+
+def begin_trace(settings: Config) -> None:
+    """Begin the trace of this process that the setting `trace` asks for."""
+    if settings.trace is not None:
+        from xyntra.observe.trace import trace_process
+
+        trace_process(settings.trace)
 
 
 def devices() -> list[Device]:

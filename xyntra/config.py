@@ -112,6 +112,8 @@ class Config:
         tuned: whether kernels get the schedules that tuning found best for them on this device.
         tuning_database: the file that these are kept in.
         progress: whether progress is shown; None means only on a terminal.
+        trace: a JSON file to which a trace of what this process compiles and runs is written when
+            the process ends; None for no trace.
 
     Raises:
         ConfigError: a value has the wrong type or is out of range.
@@ -162,6 +164,7 @@ class Config:
     tuned: bool = _setting(flag(), True)
     tuning_database: Path = _setting(file(), user_tuning_database)
     progress: bool | None = _setting(optional(flag()), None)
+    trace: Path | None = _setting(optional(file()), None)
 
     def __post_init__(self) -> None:
         for name, kind in KINDS.items():

@@ -61,10 +61,33 @@ def add_parser(commands: Any, name: str) -> None:
         metavar="DIR",
         help="write the smallest part of the model on which Xyntra fails, for a report",
     )
+    parser.add_argument(
+        "--trace", metavar="FILE.json", help="write a trace of compiling, for Perfetto"
+    )
+    parser.add_argument(
+        "--flamegraph",
+        metavar="FILE",
+        help="write where the time of compiling goes: an .svg, or a .json for speedscope",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Write what was asked for."""
+    if options.trace is None and options.flamegraph is None:
+        return _write_asked(options)
+    from xyntra.observe.flamegraph import check_name, write_flamegraph
+    from xyntra.observe.trace import trace
+
+    if options.flamegraph is not None:
+        check_name(options.flamegraph)
+    with trace(options.trace) as recorded:
+        status = _write_asked(options)
+    if options.flamegraph is not None:
+        write_flamegraph(options.flamegraph, recorded.stacks(), f"compiling {label_of(options)}")
+    return status
+
+
+def _write_asked(options: argparse.Namespace) -> int:
     if options.reproduce is not None:
         return _reproduce(options)
     if options.emit in LEVELS and not _wants_files(options):

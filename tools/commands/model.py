@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xyntra.api import begin_trace
 from xyntra.compiler.inputs.constants import parse_constant
 from xyntra.compiler.inputs.foreign_objects import is_torch_model
 from xyntra.compiler.inputs.sizes import Sizes, range_of
@@ -241,6 +242,7 @@ def executable_of(options: argparse.Namespace) -> Executable:
     from xyntra.compiler.driver import compile_source
 
     settings = settings_of(options)
+    begin_trace(settings)
     with progress(f"compiling {label_of(options)}", settings):
         samples = samples_of(options)
         return compile_source(source_of(options), sizes_of(options), settings, samples)

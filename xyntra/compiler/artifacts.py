@@ -22,6 +22,7 @@ from xyntra.compiler.worker.request import Request
 from xyntra.config import Config
 from xyntra.errors import ArchiveError, WorkerError, XyntraError
 from xyntra.passes.optional import OPTIONAL_PASSES
+from xyntra.spans import span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,9 +56,10 @@ def load_artifact(
     from xyntra.compiler.saved import load_pickled
     from xyntra.executable import Executable
 
-    weights = weights_of(artifact, source, parameters_root)
-    program = target.program(artifact, weights, threads)
-    return Executable(artifact, program, weights, (target.name, threads), load_pickled)
+    with span("load", "compile"):
+        weights = weights_of(artifact, source, parameters_root)
+        program = target.program(artifact, weights, threads)
+        return Executable(artifact, program, weights, (target.name, threads), load_pickled)
 
 
 def weights_of(
@@ -77,9 +79,10 @@ def find_artifact(request: Request, config: Config, target: CodeTarget) -> Artif
     prepare = partial(target.prepare, config.threads)
     if not config.cache:
         return _compiled(request, config, prepare)
-    cache = DiskCache(config.cache_dir, config.cache_size)
-    key = _key(request, config, target)
-    found = _cached(cache, key)
+    with span("look into the cache", "compile"):
+        cache = DiskCache(config.cache_dir, config.cache_size)
+        key = _key(request, config, target)
+        found = _cached(cache, key)
     if found is not None:
         return found
     return _compiled(request, config, prepare, lambda data: cache.put(key, data))
@@ -92,7 +95,8 @@ def _compiled(
     keep: Callable[[bytes], object] = lambda _: None,
 ) -> Artifact:
     """Compile, and warn where the compiler fell back to something more general."""
-    data = run_request(request, config, meanwhile)
+    with span("wait for a worker", "compile"):
+        data = run_request(request, config, meanwhile)
     keep(data)
     artifact = _read(data, "worker")
     for sentence in artifact.plan.fallbacks:

@@ -36,6 +36,7 @@ from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
+from xyntra.spans import span
 from xyntra.targets.base import CALLS
 from xyntra.targets.kernel import CompiledKernel, KernelSource
 from xyntra.targets.table import CODE_LEVELS, backend_for, backend_named
@@ -76,7 +77,8 @@ def make_artifact(
         code_model = read_model(request)
         if code_model is not None:
             return _code_artifact(code_model, request, server, meanwhile)
-        lowered = lower_model(request, model)
+        with span("lower to kernels", "compile"):
+            lowered = lower_model(request, model)
         texts: list[bytes] = []
 
         def describe(kernels: ir.Operation) -> None:
@@ -85,8 +87,10 @@ def make_artifact(
             meanwhile()
 
         kernels = Lowered(lowered.module, lowered.plan)
-        full, code = compile_module(kernels, lowered.plan_of, request, server, describe)
-        return pack_artifact(request, full, code, *texts).to_bytes()
+        with span("compile kernels", "compile"):
+            full, code = compile_module(kernels, lowered.plan_of, request, server, describe)
+        with span("pack the artifact", "compile"):
+            return pack_artifact(request, full, code, *texts).to_bytes()
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ def lower_model(request: Request, model: ModelImport) -> LoweredModel:
         XyntraError: the model is wrong or cannot be compiled that far.
     """
     steps = resolve(_pipelines(request))
-    module = model.module()
+    with span("import", "compile"):
+        module = model.module()
     _note_samples(module.operation, request)
     imported = module.operation.clone()
     operations = count_operations(imported)

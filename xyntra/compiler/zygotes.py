@@ -25,6 +25,7 @@ from xyntra.compiler.worker.pass_marks import mark_passes
 from xyntra.compiler.worker.request import Purpose, Request
 from xyntra.compiler.worker.surroundings import Surroundings
 from xyntra.compiler.worker.zygote import FORK, Zygote
+from xyntra.spans import span
 
 __all__ = ["run_zygotes"]
 
@@ -194,4 +195,5 @@ def _load_levels(kind: str, architecture: str) -> None:
 def _compile(data: bytes, server: ForkServer | None) -> bytes:
     from xyntra.compiler.compile_request import compile_request
 
-    return compile_request(Request.from_bytes(data), server=server)
+    with span("answer a request", "compile"):
+        return compile_request(Request.from_bytes(data), server=server)
