@@ -13,6 +13,7 @@ from module_imports import imports, modules, syntax_tree
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("xyntra.tools",),
     ("xyntra.integrations",),
+    ("xyntra.nn", "xyntra.optim"),
     ("xyntra.array",),
     (
         "xyntra",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,8 @@ def test_arrays_of_other_libraries_go_in_and_out() -> None:
     x = xa.asarray(numbers)
     numbers[0, 0] = 50.0
     assert float(x[0, 0]) == 0.0
-    assert isinstance(numbers + x, xa.Array)
+    both: Any = numbers
+    assert isinstance(both + x, xa.Array)
     assert np.from_dlpack(x).tolist() == x.tolist()
     assert np.asarray(x).flags.writeable is False
     torch = pytest.importorskip("torch")

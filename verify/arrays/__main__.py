@@ -7,7 +7,7 @@ import argparse
 import sys
 import time
 
-from verify.arrays.check import check_values
+from verify.arrays.check import check_gradients, check_values
 from verify.arrays.expressions import draw
 from xyntra.errors import XyntraError
 
@@ -18,8 +18,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=3000, help="expressions (3000)")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first one (0)")
     parser.add_argument("--batch", type=int, default=20, help="expressions an executable (20)")
+    parser.add_argument("--values", action="store_true", help="compare no gradients")
     options = parser.parse_args()
-    right = refused = 0
+    right = refused = sloped = 0
     wrong: list[tuple[int, float, str]] = []
     start = time.monotonic()
     for first in range(options.first, options.first + options.count, options.batch):
@@ -27,16 +28,24 @@ def main() -> int:
         drawn = [draw(seed) for seed in seeds]
         try:
             found = check_values(drawn)
+            smooth = [place for place, each in enumerate(drawn) if each.smooth and each.inputs]
+            if smooth and not options.values:
+                slopes = check_gradients([drawn[place] for place in smooth])
+                found += [(smooth[place], distance) for place, distance in slopes]
+                sloped += len(smooth)
         except XyntraError as error:
             refused += len(drawn)
             print(f"seeds {seeds[0]} to {seeds[-1]}: {error}", flush=True)
             continue
-        right += len(drawn) - len(found)
+        right += len(drawn) - len({place for place, _ in found})
         for place, distance in found:
             wrong.append((seeds[place], distance, drawn[place].text))
             print(f"seed {seeds[place]}: off by {distance:.3g}: {drawn[place].text}", flush=True)
     seconds = time.monotonic() - start
-    print(f"{right} right, {refused} refused, {len(wrong)} wrong in {seconds:.0f} s")
+    print(
+        f"{right} right, {refused} refused, {len(wrong)} wrong in {seconds:.0f} s;"
+        f" of {sloped} the gradient was compared, too"
+    )
     return 1 if wrong or refused else 0
 
 

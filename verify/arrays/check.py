@@ -11,9 +11,10 @@ import numpy as np
 import xyntra.array as xa
 from verify.arrays.expressions import Expression
 
-__all__ = ["check_values", "error_of"]
+__all__ = ["check_gradients", "check_values", "error_of"]
 
 TOLERANCE = 2e-4
+STEP = 1e-5
 
 
 def error_of(found: Any, expected: Any) -> float:
@@ -53,3 +54,49 @@ def check_values(expressions: Sequence[Expression]) -> list[tuple[int, float]]:
         if error > TOLERANCE:
             wrong.append((place, error))
     return wrong
+
+
+def check_gradients(expressions: Sequence[Expression]) -> list[tuple[int, float]]:
+    """Return the smooth expressions whose gradient is not that of numpy's values in float64.
+
+    The gradient of a weighted sum of the result is compared along one direction with the difference
+    of two values beside the inputs. Gradients are computed in float64.
+    """
+    results, directions = [], []
+    for number, each in enumerate(expressions):
+        random = np.random.default_rng(number)
+        directions.append([random.uniform(-1, 1, x.shape) for x in each.inputs])
+
+        def loss(given: list[Any], build: Any = each.build) -> Any:
+            found = build(xa, given)
+            return xa.sum(found * xa.asarray(_weights(found.shape)))
+
+        slopes = xa.grad(loss)([xa.asarray(x, dtype=xa.float64) for x in each.inputs])
+        parts = [
+            xa.sum(slope * xa.asarray(direction))
+            for slope, direction in zip(slopes, directions[-1], strict=True)
+        ]
+        results.append(sum(parts[1:], parts[0]))
+    xa.compute(*results)
+    wrong = []
+    for place, (each, direction, result) in enumerate(
+        zip(expressions, directions, results, strict=True)
+    ):
+        high, low = (
+            _loss(each, [x + sign * STEP * d for x, d in zip(each.inputs, direction, strict=True)])
+            for sign in (1, -1)
+        )
+        expected, found = (high - low) / (2 * STEP), float(result)
+        error = abs(found - expected) / max(1.0, abs(expected), 1e-3 * abs(high))
+        if not error < TOLERANCE:
+            wrong.append((place, error))
+    return wrong
+
+
+def _weights(shape: tuple[int, ...]) -> Any:
+    return np.cos(np.arange(int(np.prod(shape, dtype=int)), dtype=np.float64)).reshape(shape)
+
+
+def _loss(expression: Expression, inputs: list[Any]) -> float:
+    found = np.asarray(expression.build(np, inputs))
+    return float((found * _weights(found.shape)).sum())

@@ -97,7 +97,8 @@ class _Maker:
             kinds += ["matmul", "matmul", "softmax"]
         if shape:
             kinds.append("scan")
-        return getattr(self, f"_{self.source.choice(kinds)}")(depth - 1, shape)
+        make: Callable[..., tuple[Build, str]] = getattr(self, f"_{self.source.choice(kinds)}")
+        return make(depth - 1, shape)
 
     def _unary(self, depth: int, shape: tuple[int, ...]) -> tuple[Build, str]:
         name, (function, smooth) = self.source.choice(list(_UNARY.items()))

@@ -13,6 +13,7 @@ from math import e, inf, nan, pi
 
 from xyntra.array import random
 from xyntra.array.arrays import Array
+from xyntra.array.autograd.transforms import grad, jvp, stop_gradient, value_and_grad, vjp
 from xyntra.array.creation import (
     arange,
     array,
@@ -167,6 +168,7 @@ from xyntra.array.products import (
     tensordot,
     vecdot,
 )
+from xyntra.array.recording import jit
 from xyntra.array.reductions import (
     all,
     any,
@@ -239,7 +241,8 @@ __all__ = [
     "broadcast_to",
     "can_cast",
     "ceil",
-    "clip", "compute",
+    "clip",
+    "compute",
     "concat",
     "conj",
     "copysign",
@@ -273,6 +276,7 @@ __all__ = [
     "full",
     "full_like",
     "gelu",
+    "grad",
     "greater",
     "greater_equal",
     "hypot",
@@ -288,6 +292,8 @@ __all__ = [
     "isin",
     "isinf",
     "isnan",
+    "jit",
+    "jvp",
     "less",
     "less_equal",
     "linspace",
@@ -354,6 +360,7 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
+    "stop_gradient",
     "subtract",
     "sum",
     "take",
@@ -375,8 +382,10 @@ __all__ = [
     "unique_inverse",
     "unique_values",
     "unstack",
+    "value_and_grad",
     "var",
     "vecdot",
+    "vjp",
     "where",
     "zeros",
     "zeros_like",

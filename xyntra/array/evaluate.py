@@ -111,7 +111,7 @@ def _run(graph: Graph, outputs: list[Node]) -> None:
 
 def _settle(node: Node, value: Any) -> None:
     node.value = value
-    if not State.keep:
+    if not State.keep and not node.pinned:
         node.args = ()
         node.op = LEAF
 

@@ -8,9 +8,10 @@ thousands may be made in a step, so that nothing is checked here.
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from weakref import ReferenceType
 
     from xyntra.array.dtypes import DType
@@ -66,9 +67,10 @@ class Node:
         meta: the type of its result.
         value: its elements once they were computed; None before.
         handle: the array of the user's that was made for it, if any.
+        pinned: whether it keeps what it was made of when it is computed, for gradients to come.
     """
 
-    __slots__ = ("args", "attrs", "handle", "meta", "op", "value")
+    __slots__ = ("args", "attrs", "handle", "meta", "op", "pinned", "value")
 
     def __init__(
         self,
@@ -84,6 +86,7 @@ class Node:
         self.meta = meta
         self.value = value
         self.handle: ReferenceType[Any] | None = None
+        self.pinned = False
 
     def __repr__(self) -> str:
         return f"{self.op}({', '.join(str(each.meta) for each in self.args)}) -> {self.meta}"
@@ -95,10 +98,12 @@ class State:
     Attributes:
         keep: how many differentiations are going on: computed nodes keep what they were made of.
         tracing: how many functions are being recorded as a whole: no value is there to be read.
+        draws: leaves that a generator filled while a function is recorded, and what fills them.
     """
 
     keep = 0
     tracing = 0
+    draws: ClassVar[list[tuple[Node, Callable[[], Any]]]] = []
 
 
 def leaf(value: Any, meta: Meta) -> Node:

@@ -94,7 +94,9 @@ def program_of(
         if node not in changing
     ]
     calls = [
-        _call(graph, node) for node in graph.order if node.value is None and node.op != "number"
+        _call(graph, node)
+        for node in graph.order
+        if node.value is None and node.op not in ("number", "argument")
     ]
     names = tuple(_name(graph, node) for node in outputs)
     return AtenProgram(tuple(inputs), tuple(constants), tuple(calls), names), places

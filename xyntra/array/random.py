@@ -21,7 +21,7 @@ from xyntra.array.dtypes import (
     uint32,
     uint64,
 )
-from xyntra.array.graph import Node, leaf, meta_of
+from xyntra.array.graph import Node, State, leaf, meta_of
 from xyntra.array.places import user_place
 from xyntra.array.record import ARITHMETIC, BITS, binary, cast, numbers, unary
 from xyntra.array.searching import argsort
@@ -50,14 +50,20 @@ class Generator:
         """Go on from a state."""
         self.seed, self.draws = state["seed"], state["draws"]
 
-    def _bits(self, count: int) -> Node:
-        """Return a vector of random words of 32 bits."""
+    def _words(self) -> Any:
+        """Return the key and the upper half of the counter of the next draw."""
         import numpy as np
 
         low = (1 << 32) - 1
         words = [self.seed & low, self.seed >> 32, self.draws & low, self.draws >> 32 & low]
         self.draws += 1
-        given = leaf(np.array(words, np.uint32), meta_of((4,), uint32))
+        return np.array(words, np.uint32)
+
+    def _bits(self, count: int) -> Node:
+        """Return a vector of random words of 32 bits."""
+        given = leaf(self._words(), meta_of((4,), uint32))
+        if State.tracing:  # a recorded function draws anew at each call
+            State.draws.append((given, self._words))
         return Node("random_bits", (given,), (), meta_of((count,), uint32))
 
     def _fractions(self, count: int, dtype: DType) -> Node:

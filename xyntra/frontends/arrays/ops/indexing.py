@@ -44,12 +44,6 @@ def put(node: AtenNode) -> Any:
     )
 
 
-@lowers("take")
-def take(node: AtenNode) -> Any:
-    x, index = tensor(node, 0), tensor(node, 1)
-    return by_aten(node, "index_select", self=x, index=index, dim=node["axis"])
-
-
 @lowers("take_along")
 def take_along(node: AtenNode) -> Any:
     x, index = tensor(node, 0), tensor(node, 1)

@@ -82,18 +82,6 @@ def triangle(node: AtenNode) -> Tensor:
     return b.map(body, x, dtype=x.dtype)
 
 
-@lowers("diagonal")
-def diagonal(node: AtenNode) -> Tensor:
-    """The diagonal `k` of each matrix of the last two dimensions."""
-    x, k = tensor(node, 0), int(node["k"])
-    low, high = max(-k, 0), max(k, 0)
-    return node.b.view(
-        x,
-        node.shape,
-        lambda *d: [*d[:-1], d[-1] + low if low else d[-1], d[-1] + high if high else d[-1]],
-    )
-
-
 @lowers("pad")
 def pad(node: AtenNode) -> Tensor:
     value = np.array(node["value"]).astype(node.dtype).item()
