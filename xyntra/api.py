@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xyntra.compiler.inputs.sizes import Sizes
     from xyntra.compiler.inputs.source import ModelSource
     from xyntra.executable import Executable
-    from xyntra.observe.trace import Trace
+    from xyntra.observe.trace import TimeTrace
     from xyntra.targets.base import Device
 
 ConfigLike = Config | Mapping[str, object] | str | os.PathLike[str] | None
@@ -79,8 +79,7 @@ def compile(  # noqa: A001  (the name that users expect)
 
     others = {"dims": dims, "constants": constants, "specialize": specialize}
     given = {"precision": precision, "io": io, "threads": threads, "tolerance": tolerance}
-    settings = load_config(config, target=target, **given)
-    begin_trace(settings)
+    settings = begin_trace(load_config(config, target=target, **given))
     if is_torch_model(model):
         from xyntra.compiler.torch_files import ensure_torch
 
@@ -138,12 +137,11 @@ def load(
     """
     from xyntra.compiler.saved import load_saved
 
-    settings = load_config(threads=threads)
-    begin_trace(settings)
+    settings = begin_trace(load_config(threads=threads))
     return load_saved(path, settings.threads, weights, target)
 
 
-def trace(path: str | os.PathLike[str]) -> AbstractContextManager[Trace]:
+def trace(path: str | os.PathLike[str]) -> AbstractContextManager[TimeTrace]:
     """Return a context in which what is compiled and run is recorded, for Perfetto.
 
         with xyntra.trace("trace.json"):
@@ -162,12 +160,13 @@ def trace(path: str | os.PathLike[str]) -> AbstractContextManager[Trace]:
     return trace(path)
 
 
-def begin_trace(settings: Config) -> None:
-    """Begin the trace of this process that the setting `trace` asks for."""
+def begin_trace(settings: Config) -> Config:
+    """Begin the trace of this process that the setting `trace` asks for; returns the settings."""
     if settings.trace is not None:
         from xyntra.observe.trace import trace_process
 
         trace_process(settings.trace)
+    return settings
 
 
 def devices() -> list[Device]:

@@ -241,8 +241,7 @@ def executable_of(options: argparse.Namespace) -> Executable:
         return _load(options)
     from xyntra.compiler.driver import compile_source
 
-    settings = settings_of(options)
-    begin_trace(settings)
+    settings = begin_trace(settings_of(options))
     with progress(f"compiling {label_of(options)}", settings):
         samples = samples_of(options)
         return compile_source(source_of(options), sizes_of(options), settings, samples)

@@ -102,7 +102,7 @@ def quantize_source(
     """
     from xyntra.compiler.calibration.search import quantize  # with numpy
 
-    target = _target(source, config)
+    target = target_of_source(source, config)
     check_supported(config, target)
     with _placed(source):
         request = make_request(source, sizes, config, "artifact", target)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Writes what compiling and running took in the Chrome trace format, for Perfetto.
 
-The format is described in Google's "Trace Event Format" document. Spans of all processes are
+The format is described in Google's "TimeTrace Event Format" document. Spans of all processes are
 complete events ("X"); kernels of a timed call have a thread of their own, in which they follow each
 other as they did on the device; memory is a counter ("C").
 """
@@ -26,14 +26,14 @@ from xyntra.plan.kernel import kernels_of
 from xyntra.plan.plan import Plan
 from xyntra.spans import Recording, calls_recorded, recording
 
-__all__ = ["Trace", "trace", "trace_process"]
+__all__ = ["TimeTrace", "trace", "trace_process"]
 
 _KERNELS = 1
 """The number of the thread of kernels: the system gives it to no thread of a program."""
 
 
 @dataclass
-class Trace:
+class TimeTrace:
     """A trace that is being recorded.
 
     Attributes:
@@ -124,7 +124,7 @@ def _called(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
 
 
 @contextmanager
-def trace(path: str | os.PathLike[str] | None) -> Iterator[Trace]:
+def trace(path: str | os.PathLike[str] | None) -> Iterator[TimeTrace]:
     """Record what this process compiles and runs, and write it to a file at the end.
 
     The file is written, too, where what is recorded raises.
@@ -148,7 +148,7 @@ def trace(path: str | os.PathLike[str] | None) -> Iterator[Trace]:
                 "a trace is being recorded already",
                 hint="end that one first; XYNTRA_TRACE records a whole process",
             ) from None
-        found = Trace(recorded)
+        found = TimeTrace(recorded)
         try:
             yield found
         finally:
