@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PythonKernel", "kernel"]
 
+_Kind = inspect.Parameter
 MOST_VARIANTS = 512
 """Compiled variants that one kernel keeps in memory."""
 
@@ -102,6 +103,9 @@ class PythonKernel:
         self.__name__ = function.__name__
         self._signature = inspect.signature(function)
         self._names = list(self._signature.parameters)
+        self._defaults = function.__defaults__ or ()
+        kinds = {each.kind for each in self._signature.parameters.values()}
+        self._is_positional = kinds <= {_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD}
         self._settings = dict(settings)
         self._config = config
         self._statics: dict[Any, frozenset[str]] = {}
@@ -144,7 +148,8 @@ class PythonKernel:
         record = recorder_of(values)
         if record is not None and out is None:
             return special.recorded(record, values)
-        self._fast = caller(special) or self._fast
+        if self._is_positional:
+            self._fast = caller(special, values, self._defaults) or self._fast
         return returned(special, values, out)
 
     def compile(self, *args: Any, **named: Any) -> Executable:

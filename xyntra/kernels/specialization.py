@@ -93,7 +93,14 @@ class Specialization:
         Raises:
             InputError: a number cannot be computed, or its dtype cannot hold it.
         """
-        given = [array for value in values for array in arrays_in(value)]
+        return self.inputs_of([a for value in values for a in arrays_in(value)], values)
+
+    def inputs_of(self, given: list[Any], values: Sequence[Any]) -> list[Any]:
+        """Return the inputs of the program for a call's arrays and the values of all parameters.
+
+        Raises:
+            InputError: as `inputs`.
+        """
         if self._dtypes:
             given += self._numbers(values)
         given += self._captured
