@@ -125,6 +125,29 @@ def test_numbers_of_a_call_change_without_a_new_variant(settings: dict[str, obje
         step(x, -1.0, 3, 2)
 
 
+def test_short_calls_mean_what_python_says(settings: dict[str, object]) -> None:
+    @xyntra.kernel(config=settings)
+    def scaled(x: Any, y: float = 2.0, *, z: float = 3.0) -> Any:
+        return x * y + z
+
+    @xyntra.kernel(config=settings)
+    def shifted(x: Any, y: float = 2.0, z: float = 3.0) -> Any:
+        return x * y + z
+
+    x = np.ones(3, np.float32)
+    for _ in range(2):
+        assert scaled(x, 5.0)[0] == 8
+        assert scaled(x)[0] == 5
+        assert shifted(x)[0] == 5
+        assert shifted(x, 5.0)[0] == 8
+        assert shifted(x, 5.0, 1.0)[0] == 6
+        assert shifted(x, 5, 1.0)[0] == 6
+    assert scaled._fast is None
+    assert shifted._fast is not None
+    with pytest.raises(InputError, match="too many positional arguments"):
+        scaled(x, 5.0, 1.0)
+
+
 def test_what_is_captured_is_looked_at_in_every_call(
     settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,6 +144,7 @@ from xyntra.array.info import (
     namespace_info,
     result_type,
 )
+from xyntra.array.kernels import record_program as _record_program  # noqa: F401  (for methods)
 from xyntra.array.manipulation import (
     broadcast_to,
     concat,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from xyntra.frontends.kernel.promotion import COMPUTED
 from xyntra.frontends.kernel.reading import ArrayType
 from xyntra.frontends.kernel.values import HostScalar
 
-__all__ = ["arrays_in", "device_of", "is_array", "key_of", "type_of"]
+__all__ = ["arrays_in", "device_of", "is_array", "key_of", "one_device", "recorder_of", "type_of"]
 
 
 def is_array(value: Any) -> bool:
@@ -55,7 +55,7 @@ def type_of(name: str, value: Any) -> Any:
 
 def _inner_type(name: str, value: Any) -> Any:
     if is_array(value):
-        dtype = str(value.dtype).removeprefix("torch.")
+        dtype = getattr(value.dtype, "name", None) or str(value.dtype).removeprefix("torch.")
         if dtype not in COMPUTED:
             raise InputError(
                 "dtype-unsupported",
@@ -82,14 +82,24 @@ def arrays_in(value: Any) -> Iterator[Any]:
             yield from arrays_in(each)
 
 
+def recorder_of(values: Sequence[Any]) -> Callable[..., Any] | None:
+    """Return the function that records programs on lazy arrays, where an argument has some."""
+    for value in values:
+        for each in arrays_in(value):
+            found: Callable[..., Any] | None = getattr(each, "__xyntra_record__", None)
+            if found is not None:
+                return found
+    return None
+
+
 def device_of(value: Any) -> str:
     """Return the target whose memory an array lies in: "cpu", or "cuda:1".
 
     Raises:
         InputError: it is on a device of another kind.
     """
-    if isinstance(value, (np.ndarray, np.generic)):
-        return "cpu"
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__xyntra_record__"):
+        return "cpu"  # lazy arrays are not asked, which would compute them
     kind, index = value.__dlpack_device__()
     if int(kind) in (1, 3):  # kDLCPU, kDLCUDAHost
         return "cpu"

@@ -76,7 +76,9 @@ def _as_given(result: Any, arrays: Sequence[Any]) -> Any:
     return result if namespace is None else namespace().from_dlpack(result)
 
 
-def caller(special: Specialization) -> Callable[..., Any] | None:
+def caller(
+    special: Specialization, values: Sequence[Any], defaults: Sequence[Any]
+) -> Callable[..., Any] | None:
     """Return a function that runs a kernel on plain arrays of numpy, or None where there is none.
 
     It takes the arguments of a call, and returns None where they do not fit: another dtype or
@@ -84,21 +86,46 @@ def caller(special: Specialization) -> Callable[..., Any] | None:
 
     Args:
         special: the kernel.
+        values: of all parameters in a call that it is for.
+        defaults: of the last parameters.
     """
-    if not special.is_plain or special.constants:
-        return None
     run = special.executable.plain_call()
     watched = [(each.home, each.name, each.value) for each in special.watched]
     if run is None or any(
         each.snapshot is not None or not isinstance(each.home, dict) for each in special.watched
     ):
         return None
+    roles = [_role(value) for value in values]
+    if special.constants or None in roles:
+        return None
+    count, behind, inputs, result = len(roles), tuple(defaults), special.inputs_of, special.result
+    only_arrays = special.is_plain and set(roles) == {np.ndarray}
 
     def call(args: Sequence[Any]) -> Any:
         for home, name, value in watched:
             if home.get(name) is not value:
                 return None
-        found = run(args)
-        return None if found is None else found[0]
+        if only_arrays:
+            found = run(args)
+            return None if found is None else found[0]
+        missing = count - len(args)
+        if missing:
+            if not 0 < missing <= len(behind):
+                return None
+            args = (*args, *behind[len(behind) - missing :])
+        arrays = []
+        for value, role in zip(args, roles):  # noqa: B905  (of one length)
+            if type(value) is not role:
+                return None
+            if role is np.ndarray:
+                arrays.append(value)
+        found = run(inputs(arrays, args))
+        return None if found is None else result(found)
 
     return call
+
+
+def _role(value: Any) -> type | None:
+    """Return the type that an argument has in every short call; None where it is another."""
+    kind = type(value)
+    return kind if kind in (np.ndarray, float, int) else None

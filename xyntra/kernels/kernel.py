@@ -16,7 +16,13 @@ from xyntra.config import Config, load_config
 from xyntra.errors import InputError, KernelError, XyntraError
 from xyntra.frontends.kernel.reading import KernelProgram, read_kernel
 from xyntra.frontends.kernel.values import NeedsConstant
-from xyntra.kernels.arguments import arrays_in, key_of, one_device, type_of
+from xyntra.kernels.arguments import (
+    arrays_in,
+    key_of,
+    one_device,
+    recorder_of,
+    type_of,
+)
 from xyntra.kernels.calling import caller, returned
 from xyntra.kernels.specialization import Specialization
 
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PythonKernel", "kernel"]
 
+_Kind = inspect.Parameter
 MOST_VARIANTS = 512
 """Compiled variants that one kernel keeps in memory."""
 
@@ -96,6 +103,9 @@ class PythonKernel:
         self.__name__ = function.__name__
         self._signature = inspect.signature(function)
         self._names = list(self._signature.parameters)
+        self._defaults = function.__defaults__ or ()
+        kinds = {each.kind for each in self._signature.parameters.values()}
+        self._is_positional = kinds <= {_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD}
         self._settings = dict(settings)
         self._config = config
         self._statics: dict[Any, frozenset[str]] = {}
@@ -135,7 +145,11 @@ class PythonKernel:
                 return found
         values = self._bound(args, named)
         special = self._specialized(values)
-        self._fast = caller(special) or self._fast
+        record = recorder_of(values)
+        if record is not None and out is None:
+            return special.recorded(record, values)
+        if self._is_positional:
+            self._fast = caller(special, values, self._defaults) or self._fast
         return returned(special, values, out)
 
     def compile(self, *args: Any, **named: Any) -> Executable:
@@ -186,10 +200,10 @@ class PythonKernel:
             return found
         read, statics = self._read(values)
         config = self._configured(values)
-        executable = self._located(read, lambda: compile_source(_source(read), Sizes(), config))
+        make = lambda: compile_source(_source(read), Sizes(), config)  # noqa: E731
         fixed = dict(zip(self._names, values, strict=True))
         constants = {name: fixed[name] for name in statics}
-        found = Specialization(read, executable, self._names, constants)
+        found = Specialization(read, lambda: self._located(read, make), self._names, constants)
         self._statics[types] = self._statics.get(types, frozenset()) | statics
         if len(self._variants) >= MOST_VARIANTS:
             self._variants.pop(next(iter(self._variants)), None)

@@ -26,7 +26,7 @@ class Specialization:
 
     Args:
         read: the program.
-        executable: what it is compiled to.
+        make: compiles it, when it is first run by itself.
         names: parameters of the kernel in order.
         constants: parameters that it is compiled for the values of, with these.
     """
@@ -34,11 +34,14 @@ class Specialization:
     def __init__(
         self,
         read: KernelProgram,
-        executable: Executable,
+        make: Callable[[], Executable],
         names: Sequence[str],
         constants: Mapping[str, Any],
     ) -> None:
-        self.executable = executable
+        self._make = make
+        self._executable: Executable | None = None
+        self._program = read.program
+        self._text = ""
         self.constants = dict(constants)
         self._watched = [each for each in read.captures if _may_change(each)]
         self._scalars = _scalar_function(read, names)
@@ -46,6 +49,29 @@ class Specialization:
         self._captured = [each.array for each in read.sources if each.kind == "captured"]
         self._order = _input_order(read)
         self._build = _builder(read.result)
+
+    @property
+    def executable(self) -> Executable:
+        """What it is compiled to."""
+        if self._executable is None:
+            self._executable = self._make()
+        return self._executable
+
+    def recorded(self, record: Callable[..., Sequence[Any]], values: Sequence[Any]) -> Any:
+        """Return what the function returns, recorded on arrays instead of computed.
+
+        Args:
+            record: of the class of arrays: takes a program, its inputs, and the types of outputs.
+            values: of all parameters in order.
+        """
+        self._text = self._text or self._program.to_bytes().decode()
+        types = {each.name: each.type for each in self._program.inputs}
+        for call in self._program.calls:
+            if call.results[0] is not None:
+                types[call.name] = call.results[0]
+        found = [types[name] for name in self._program.outputs]
+        pairs = [(each.dtype, each.shape) for each in found]
+        return self.result(record(self._text, self.inputs(values), pairs))
 
     def is_current(self) -> bool:
         """Tell whether what the kernel uses from outside is what it was compiled for."""
@@ -67,7 +93,14 @@ class Specialization:
         Raises:
             InputError: a number cannot be computed, or its dtype cannot hold it.
         """
-        given = [array for value in values for array in arrays_in(value)]
+        return self.inputs_of([a for value in values for a in arrays_in(value)], values)
+
+    def inputs_of(self, given: list[Any], values: Sequence[Any]) -> list[Any]:
+        """Return the inputs of the program for a call's arrays and the values of all parameters.
+
+        Raises:
+            InputError: as `inputs`.
+        """
         if self._dtypes:
             given += self._numbers(values)
         given += self._captured

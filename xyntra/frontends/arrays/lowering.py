@@ -20,6 +20,7 @@ __all__ = ["args", "by_aten", "find_lowering", "lowers", "operations", "tensor"]
 
 _MODULES = (
     "elementwise", "compare", "make", "shape", "reduce", "products", "indexing", "random", "nn",
+    "kernel",
 )  # fmt: skip
 _PREFIX = "array."
 _LOWERINGS: dict[str, Handler] = {}

@@ -13,8 +13,9 @@ from xyntra.dialects.builder import Body, Iterator, Operand, Tensor, TensorBuild
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.dialects.tensors.loops import Carried, carry_range, for_each, insert
 from xyntra.errors import UnsupportedError
-from xyntra.frontends.kernel.ops.registry import HANDLERS, imports
-from xyntra.frontends.torch.node import AtenNode, find_handler
+from xyntra.frontends.kernel.nested import run_program
+from xyntra.frontends.kernel.registry import imports
+from xyntra.frontends.torch.node import AtenNode
 from xyntra.frontends.torch.program import AtenProgram
 
 __all__: list[str] = []
@@ -81,25 +82,8 @@ def _combiner(node: AtenNode) -> Combine:
 
     def combine(left: Sequence[Scalar], right: Sequence[Scalar]) -> list[Scalar]:
         b = _ElementBuilder(ir.InsertionPoint.current, node.b.location)
-        pairs = zip(program.inputs, [*left, *right], strict=True)
-        values: dict[str, Any] = {
-            each.name: _Element(scalar.value, scalar.dtype) for each, scalar in pairs
-        }
-
-        def loaded(value: Any) -> Any:
-            if isinstance(value, dict) and "value" in value:
-                return values[value["value"]]
-            return [loaded(each) for each in value] if isinstance(value, list) else value
-
-        for call in program.calls:
-            handler = HANDLERS.get(call.operator) or find_handler(call.operator)
-            if handler is None:
-                raise node.unsupported(f"{call.operator} in a function that combines elements")
-            values[call.name] = handler(
-                AtenNode(call, {k: loaded(v) for k, v in call.arguments.items()}, b)
-            )
-        found = [b.tensor(values[name]) for name in program.outputs]
-        return [Scalar(each.value, each.dtype) for each in found]
+        given = [_Element(each.value, each.dtype) for each in (*left, *right)]
+        return [Scalar(each.value, each.dtype) for each in run_program(program, given, b)]
 
     return combine
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xyntra.dialects.builder import Tensor
-from xyntra.frontends.kernel.ops.registry import imports
+from xyntra.frontends.kernel.registry import imports
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.torch.node import AtenNode
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import bit_width, is_unsigned
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.frontends.kernel.ops.registry import imports
+from xyntra.frontends.kernel.registry import imports
 from xyntra.frontends.torch.node import AtenNode
 from xyntra.frontends.torch.ops.elementwise import combined, converted
 
