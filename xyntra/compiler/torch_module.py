@@ -149,8 +149,8 @@ class TorchExecutable(Executable):
 
 def _passed(value: Any) -> Any:
     """A tensor on the CPU as an array; others are passed on as they are."""
-    on_cpu = isinstance(value, torch.Tensor) and value.device.type == "cpu"
-    return array_of(value) if on_cpu else value
+    on_host = isinstance(value, torch.Tensor) and not (value.is_cuda or value.is_meta)
+    return array_of(value) if on_host else value
 
 
 def _tensor(value: Any) -> torch.Tensor:
