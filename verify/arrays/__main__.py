@@ -9,6 +9,7 @@ import time
 
 from verify.arrays.check import check_gradients, check_values
 from verify.arrays.expressions import draw
+from xyntra.array.settings import Settings
 from xyntra.errors import XyntraError
 
 
@@ -19,7 +20,9 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the seed of the first one (0)")
     parser.add_argument("--batch", type=int, default=20, help="expressions an executable (20)")
     parser.add_argument("--values", action="store_true", help="compare no gradients")
+    parser.add_argument("--target", default="cpu", help="where arrays are computed (cpu)")
     options = parser.parse_args()
+    Settings.target = options.target
     right = refused = sloped = 0
     wrong: list[tuple[int, float, str]] = []
     start = time.monotonic()

@@ -130,6 +130,7 @@ from xyntra.array.elementwise import (
     trunc,
     where,
 )
+from xyntra.array.futures import submit, wait_all, wait_any
 from xyntra.array.indexing import (
     put_along_axis,
     take,
@@ -202,6 +203,7 @@ from xyntra.array.searching import (
     unique_inverse,
     unique_values,
 )
+from xyntra.array.settings import device
 
 newaxis = None
 __array_api_version__ = "2024.12"
@@ -252,6 +254,7 @@ __all__ = [
     "count_nonzero",
     "cumulative_prod",
     "cumulative_sum",
+    "device",
     "diff",
     "divide",
     "e",
@@ -362,6 +365,7 @@ __all__ = [
     "stack",
     "std",
     "stop_gradient",
+    "submit",
     "subtract",
     "sum",
     "take",
@@ -387,6 +391,8 @@ __all__ = [
     "var",
     "vecdot",
     "vjp",
+    "wait_all",
+    "wait_any",
     "where",
     "zeros",
     "zeros_like",

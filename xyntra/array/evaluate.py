@@ -8,6 +8,7 @@ and again, those that change become inputs.
 
 from __future__ import annotations
 
+from _thread import RLock
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from xyntra.errors import InputError
 if TYPE_CHECKING:
     from xyntra.array.programs import Program
 
-__all__ = ["clear_cache", "compute", "node_value", "statistics"]
+__all__ = ["Call", "clear_cache", "compute", "node_value", "prepared", "settle", "statistics"]
 
 _MOST_CONSTANTS = 2
 """Executables of one graph that differ in numbers, before those that change become inputs."""
@@ -28,6 +29,8 @@ _UNKEPT = frozenset("slice reshape permute flip broadcast full arange eye cast i
 """Operations whose results are not worth memory of their own: views, and what reads no array."""
 _CACHE: dict[tuple[Any, ...], _Entry] = {}
 _MOST_GRAPHS = 4096
+_LOCK = RLock()
+"""Held while the graph is read and while nodes get their values, not while anything runs."""
 
 
 class _Entry:
@@ -61,20 +64,45 @@ def compute(roots: Sequence[Node]) -> None:
         InputError: `array-traced`: a function is being recorded, in which no value is there.
         XyntraError: the graph cannot be compiled, or its target failed.
     """
-    graph = graph_of(roots)
-    wanted = dict.fromkeys(each for each in roots if each.value is None)
-    for node in graph.order:
-        handle = node.handle
-        if handle is not None and node.value is None and node.op not in _UNKEPT:
-            array = handle()
-            if array is not None and array._node is node:
-                wanted[node] = None
-    outputs = _filled([each for each in wanted if each.op is not NUMBER])
-    for node in wanted:
-        if node.op is NUMBER:
-            _set_number(node)
-    if outputs:
-        _run(graph, outputs)
+    call = prepared(roots)
+    if call is not None:
+        settle(call.outputs, call.program(call.values))
+
+
+class Call:
+    """An executable, what it is given, and the nodes that it computes."""
+
+    __slots__ = ("outputs", "program", "values")
+
+    def __init__(self, program: Program, values: list[Any], outputs: list[Node]) -> None:
+        self.program = program
+        self.values = values
+        self.outputs = outputs
+
+
+def prepared(roots: Sequence[Node]) -> Call | None:
+    """Return what computes nodes; None where all of them have their values."""
+    with _LOCK:
+        graph = graph_of(roots)
+        wanted = dict.fromkeys(each for each in roots if each.value is None)
+        for node in graph.order:
+            handle = node.handle
+            if handle is not None and node.value is None and node.op not in _UNKEPT:
+                array = handle()
+                if array is not None and array._node is node:
+                    wanted[node] = None
+        outputs = _filled([each for each in wanted if each.op is not NUMBER])
+        for node in wanted:
+            if node.op is NUMBER:
+                _set_number(node)
+        return _call(graph, outputs) if outputs else None
+
+
+def settle(nodes: Sequence[Node], values: Sequence[Any]) -> None:
+    """Give nodes their values."""
+    with _LOCK:
+        for node, value in zip(nodes, values, strict=True):
+            _settle(node, value)
 
 
 def _set_number(node: Node) -> None:
@@ -97,7 +125,7 @@ def _filled(nodes: list[Node]) -> list[Node]:
     return rest
 
 
-def _run(graph: Graph, outputs: list[Node]) -> None:
+def _call(graph: Graph, outputs: list[Node]) -> Call:
     places = graph.places
     key = (*graph.key, Settings.target, *[places[each] for each in outputs])
     given = tuple([each.attrs[0] for each in graph.numbers])
@@ -105,11 +133,12 @@ def _run(graph: Graph, outputs: list[Node]) -> None:
     values = [each.value for each in graph.leaves]
     if varying:
         values += [_element(graph.numbers[place], given[place]) for place in varying]
-    for node, value in zip(outputs, program(values), strict=True):
-        _settle(node, value)
+    return Call(program, values, outputs)
 
 
 def _settle(node: Node, value: Any) -> None:
+    if node.value is not None:  # by another thread, meanwhile
+        return
     node.value = value
     if not State.keep and not node.pinned:
         node.args = ()
@@ -142,8 +171,11 @@ def _program(
 
 
 def _constants(given: tuple[Any, ...], varying: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the numbers that are no inputs; 0 is not -0.0, nor NaN unlike itself."""
-    return tuple([repr(each) for place, each in enumerate(given) if place not in varying])
+    """Return the numbers that are no inputs; 0.0 is told from -0.0."""
+    kept = given
+    if varying:
+        kept = tuple([each for place, each in enumerate(given) if place not in varying])
+    return tuple([each if each else repr(each) for each in kept])
 
 
 def _changing(seen: list[tuple[Any, ...]]) -> tuple[int, ...]:

@@ -46,26 +46,26 @@ def graph_of(roots: Sequence[Node]) -> Graph:
     leaves: list[Node] = []
     numbers: list[Node] = []
     key: list[Any] = []
+    find = places.get
     stack = list(reversed(roots))
     while stack:
-        node = stack[-1]
+        node = stack.pop()
         if node in places:
-            stack.pop()
             continue
         if node.value is not None:
             leaves.append(node)
             key.append(node.meta)
         elif node.op is NUMBER:
             numbers.append(node)
-            key.append((NUMBER, node.meta))
+            key += (NUMBER, node.meta)
         else:
-            args = node.args
-            waiting = [each for each in args if each not in places]
-            if waiting:
-                stack.extend(reversed(waiting))
+            read = [find(each) for each in node.args]
+            if None in read:
+                stack.append(node)
+                stack += [each for each in reversed(node.args) if each not in places]
                 continue
-            key.append((node.op, node.meta, node.attrs, *[places[each] for each in args]))
-        stack.pop()
+            key += (node.op, node.meta, node.attrs)
+            key += read
         places[node] = len(order)
         order.append(node)
     return Graph(order, places, leaves, numbers, key)

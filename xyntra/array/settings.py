@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from xyntra.errors import UnsupportedError
 
-__all__ = ["Settings", "check_device", "device_name", "on_device"]
+__all__ = ["Settings", "check_device", "device", "device_name", "on_device"]
 
 
 class Settings:
@@ -18,6 +20,19 @@ class Settings:
     """
 
     target = "cpu"
+
+
+@contextmanager
+def device(name: str) -> Iterator[None]:
+    """Compute arrays on another device for as long as the context lasts: "cuda", "cuda:1", "cpu".
+
+    Arrays are handed over in the memory of the host.
+    """
+    before, Settings.target = Settings.target, str(name)
+    try:
+        yield
+    finally:
+        Settings.target = before
 
 
 def check_device(device: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 __all__ = ["flatten", "map_tree", "structure", "unflatten"]
 
+_BRANCHES = (tuple, list, dict)
+
 
 def flatten(tree: Any) -> list[Any]:
     """Return the leaves of nested tuples, lists and dictionaries, in order; None holds none."""
@@ -17,23 +19,33 @@ def flatten(tree: Any) -> list[Any]:
 
 
 def _collect(tree: Any, found: list[Any]) -> None:
-    if isinstance(tree, tuple | list):
-        for each in tree:
-            _collect(each, found)
-    elif isinstance(tree, dict):
+    if isinstance(tree, dict):
         for each in tree.values():
-            _collect(each, found)
+            if isinstance(each, _BRANCHES):
+                _collect(each, found)
+            elif each is not None:
+                found.append(each)
+    elif isinstance(tree, tuple | list):
+        for each in tree:
+            if isinstance(each, _BRANCHES):
+                _collect(each, found)
+            elif each is not None:
+                found.append(each)
     elif tree is not None:
         found.append(tree)
 
 
 def structure(tree: Any) -> Any:
     """Return what two trees of one form have in common, as a key."""
-    if isinstance(tree, tuple | list):
-        return (type(tree), *[structure(each) for each in tree])
     if isinstance(tree, dict):
-        return (dict, tuple(tree), *[structure(each) for each in tree.values()])
+        return (dict, tuple(tree), *[_form(each) for each in tree.values()])
+    if isinstance(tree, tuple | list):
+        return (type(tree), *[_form(each) for each in tree])
     return tree is None
+
+
+def _form(tree: Any) -> Any:
+    return structure(tree) if isinstance(tree, _BRANCHES) else tree is None
 
 
 def unflatten(tree: Any, leaves: Sequence[Any]) -> Any:
