@@ -17,7 +17,7 @@ import numpy as np
 
 import xyntra.array as xa
 from xyntra import nn, optim
-from xyntra.array.settings import Settings
+from xyntra.array.settings import ArraySettings
 
 BATCH = 64
 ROUNDS = 20
@@ -98,7 +98,7 @@ def main() -> int:
     parser.add_argument("--target", default="cpu", help="where arrays are computed (cpu)")
     parser.add_argument("--compile", action="store_true", help="compile PyTorch's step")
     options = parser.parse_args()
-    Settings.target = options.target
+    ArraySettings.target = options.target
     for name in options.only or NETWORKS:
         compare(name, "cuda" if options.target.startswith("cuda") else "cpu", options.compile)
     return 0

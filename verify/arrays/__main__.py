@@ -9,7 +9,7 @@ import time
 
 from verify.arrays.check import check_gradients, check_values
 from verify.arrays.expressions import draw
-from xyntra.array.settings import Settings
+from xyntra.array.settings import ArraySettings
 from xyntra.errors import XyntraError
 
 
@@ -22,7 +22,7 @@ def main() -> int:
     parser.add_argument("--values", action="store_true", help="compare no gradients")
     parser.add_argument("--target", default="cpu", help="where arrays are computed (cpu)")
     options = parser.parse_args()
-    Settings.target = options.target
+    ArraySettings.target = options.target
     right = refused = sloped = 0
     wrong: list[tuple[int, float, str]] = []
     start = time.monotonic()

@@ -35,7 +35,7 @@ from xyntra.array.creation import (
     zeros_like,
 )
 from xyntra.array.dtypes import (
-    DType,
+    ElementType,
     bfloat16,
     float16,
     float32,
@@ -211,7 +211,7 @@ __array_namespace_info__ = namespace_info
 
 __all__ = [
     "Array",
-    "DType",
+    "ElementType",
     "__array_api_version__",
     "__array_namespace_info__",
     "abs",

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
-from xyntra.array.dtypes import DType, as_dtype, promote
+from xyntra.array.dtypes import ElementType, as_dtype, promote
 from xyntra.array.evaluate import node_value
-from xyntra.array.graph import Node, leaf, meta_of, number
+from xyntra.array.graph import LazyNode, leaf, meta_of, number
 from xyntra.array.interchange import adopted, exported, exported_device, is_foreign
 from xyntra.array.late import LATE
 from xyntra.array.methods import Methods
@@ -47,9 +47,9 @@ class Array(Operators, Methods):
     __array_ufunc__ = None  # so that numpy leaves operators with an array of its own to this class
     __hash__ = None  # type: ignore[assignment]  # arrays compare by element
 
-    _node: Node
+    _node: LazyNode
     _base: Array | None
-    _seen: Node | None
+    _seen: LazyNode | None
     _view: View
 
     def __new__(cls, *_: Any) -> Self:
@@ -57,7 +57,7 @@ class Array(Operators, Methods):
         raise TypeError("arrays are made by functions: xyntra.array.asarray(…)")
 
     @property
-    def dtype(self) -> DType:
+    def dtype(self) -> ElementType:
         """The type of the elements."""
         return self._node.meta.dtype
 
@@ -298,7 +298,7 @@ def _is_int(value: Any) -> bool:
     )
 
 
-def wrap(node: Node) -> Array:
+def wrap(node: LazyNode) -> Array:
     """Return a new array for a node."""
     array = object.__new__(Array)
     array._node = node
@@ -307,7 +307,7 @@ def wrap(node: Node) -> Array:
     return array
 
 
-def node_of(array: Array) -> Node:
+def node_of(array: Array) -> LazyNode:
     """Return the node that an array stands for now."""
     base = array._base
     if base is None:
@@ -330,7 +330,7 @@ def view_of(base: Array, view: View) -> Array:
     return array
 
 
-def write(array: Array, node: Node) -> None:
+def write(array: Array, node: LazyNode) -> None:
     """Give an array new elements, of its own type, which views and the base see."""
     base = array._base
     if base is None:
@@ -371,7 +371,7 @@ def reshaped(array: Array, shape: tuple[int, ...], copy: bool | None) -> Array:
     return wrap(reshape(node_of(array), shape))
 
 
-def operand(value: Any) -> Node | None:
+def operand(value: Any) -> LazyNode | None:
     """Return the node of an array or of what is like one; None for a number of Python."""
     kind = type(value)
     if kind is Array:
@@ -388,7 +388,7 @@ def operand(value: Any) -> Node | None:
     )
 
 
-def as_node(value: Any) -> Node:
+def as_node(value: Any) -> LazyNode:
     """Return the node of an array; a number of Python is one of rank 0 in its default type."""
     found = operand(value)
     if found is not None:
@@ -396,17 +396,17 @@ def as_node(value: Any) -> Node:
     return number(value, meta_of((), as_dtype(type(value))))
 
 
-def node_of_number(value: float, dtype: DType) -> Node:
+def node_of_number(value: float, dtype: ElementType) -> LazyNode:
     """Return the node of a number of Python as an element of a type."""
     return number(value, meta_of((), dtype))
 
 
-def transposed(node: Node) -> Node:
+def transposed(node: LazyNode) -> LazyNode:
     """Return the node of each matrix of the last two dimensions transposed."""
     order = tuple(range(len(node.meta.shape)))
     return permute(node, (*order[:-2], order[-1], order[-2]))
 
 
-def from_value(value: Any, shape: tuple[int, ...], dtype: DType) -> Array:
+def from_value(value: Any, shape: tuple[int, ...], dtype: ElementType) -> Array:
     """Return an array whose elements are there."""
     return wrap(leaf(value, meta_of(shape, dtype)))

@@ -7,9 +7,9 @@ from math import ceil as ceil_of
 from typing import Any
 
 from xyntra.array.arrays import Array, as_node, node_of, wrap
-from xyntra.array.dtypes import DType, as_dtype, default_float, int64
+from xyntra.array.dtypes import ElementType, as_dtype, default_float, int64
 from xyntra.array.evaluate import compute as compute_nodes
-from xyntra.array.graph import Node, meta_of
+from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.interchange import adopted, is_foreign, of_python
 from xyntra.array.late import late
 from xyntra.array.places import user_place
@@ -51,7 +51,9 @@ def asarray(
             return obj
         node = node_of(obj)
         return wrap(
-            cast(node, wanted) if converted and wanted else Node("identity", (node,), (), node.meta)
+            cast(node, wanted)
+            if converted and wanted
+            else LazyNode("identity", (node,), (), node.meta)
         )
     if is_foreign(obj):
         found = adopted(obj, copy=copy)
@@ -97,8 +99,8 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def _full(shape: Any, value: Any, dtype: DType) -> Array:
-    return wrap(Node("full", (), (("value", value),), meta_of(shape_of(shape), dtype)))
+def _full(shape: Any, value: Any, dtype: ElementType) -> Array:
+    return wrap(LazyNode("full", (), (("value", value),), meta_of(shape_of(shape), dtype)))
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
@@ -182,7 +184,7 @@ def arange(
     else:
         count = max(0, ceil_of((stop - start) / step))
     meta = meta_of((count,), as_dtype(dtype))
-    return wrap(Node("arange", (), (("start", start), ("step", step)), meta))
+    return wrap(LazyNode("arange", (), (("start", start), ("step", step)), meta))
 
 
 def linspace(
@@ -199,7 +201,7 @@ def linspace(
     check_device(device)
     attrs = (("start", float(start)), ("stop", float(stop)), ("endpoint", endpoint))
     meta = meta_of(shape_of(num), default_float if dtype is None else as_dtype(dtype))
-    return wrap(Node("linspace", (), attrs, meta))
+    return wrap(LazyNode("linspace", (), attrs, meta))
 
 
 def eye(
@@ -215,7 +217,7 @@ def eye(
     check_device(device)
     shape = shape_of((n_rows, n_rows if n_cols is None else n_cols))
     meta = meta_of(shape, default_float if dtype is None else as_dtype(dtype))
-    return wrap(Node("eye", (), (("k", k),), meta))
+    return wrap(LazyNode("eye", (), (("k", k),), meta))
 
 
 def _triangle(x: Any, k: int, upper: bool) -> Array:
@@ -224,7 +226,7 @@ def _triangle(x: Any, k: int, upper: bool) -> Array:
         raise InputError(
             "array-rank", f"triangles of an array of rank {len(a.meta.shape)}", place=user_place()
         )
-    return wrap(Node("triangle", (a,), (("k", k), ("upper", upper)), a.meta))
+    return wrap(LazyNode("triangle", (a,), (("k", k), ("upper", upper)), a.meta))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Array:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DTYPES",
-    "DType",
+    "ElementType",
     "as_dtype",
     "bfloat16",
     "bool_",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class DType:
+class ElementType:
     """An element type; there is one object of each.
 
     Attributes:
@@ -79,14 +79,14 @@ class DType:
         return self._numpy
 
 
-bool_ = DType("bool", "b", 8)
-int8, int16, int32, int64 = (DType(f"int{bits}", "i", bits) for bits in (8, 16, 32, 64))
-uint8, uint16, uint32, uint64 = (DType(f"uint{bits}", "u", bits) for bits in (8, 16, 32, 64))
-float16, float32, float64 = (DType(f"float{bits}", "f", bits) for bits in (16, 32, 64))
-bfloat16 = DType("bfloat16", "f", 16)
+bool_ = ElementType("bool", "b", 8)
+int8, int16, int32, int64 = (ElementType(f"int{bits}", "i", bits) for bits in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (ElementType(f"uint{bits}", "u", bits) for bits in (8, 16, 32, 64))
+float16, float32, float64 = (ElementType(f"float{bits}", "f", bits) for bits in (16, 32, 64))
+bfloat16 = ElementType("bfloat16", "f", 16)
 default_float = float32
 
-DTYPES: dict[str, DType] = {
+DTYPES: dict[str, ElementType] = {
     each.name: each
     for each in (
         bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
@@ -96,17 +96,17 @@ DTYPES: dict[str, DType] = {
 """Every element type by its name."""
 _BY_BITS = {(each.kind, each.bits): each for each in DTYPES.values() if each is not bfloat16}
 _ORDER = "buif"
-_PROMOTED: dict[tuple[DType, DType], DType | None] = {}
+_PROMOTED: dict[tuple[ElementType, ElementType], ElementType | None] = {}
 _PYTHON = {bool: bool_, int: int64, float: default_float}
 
 
-def as_dtype(value: Any) -> DType:
+def as_dtype(value: Any) -> ElementType:
     """Return an element type given as itself, by its name, or as numpy, Python or torch have it.
 
     Raises:
         InputError: `array-dtype`: there is no such type.
     """
-    if isinstance(value, DType):
+    if isinstance(value, ElementType):
         return value
     if isinstance(value, type) and value in _PYTHON:
         return _PYTHON[value]
@@ -122,7 +122,7 @@ def as_dtype(value: Any) -> DType:
     return DTYPES[name]
 
 
-def promote(a: DType, b: DType) -> DType:
+def promote(a: ElementType, b: ElementType) -> ElementType:
     """Return the type in which elements of two types meet.
 
     Within a kind, the wider one; signed and unsigned integers in a signed type that holds both; an
@@ -147,7 +147,7 @@ def promote(a: DType, b: DType) -> DType:
     return found
 
 
-def _promoted(a: DType, b: DType) -> DType | None:
+def _promoted(a: ElementType, b: ElementType) -> ElementType | None:
     if a.kind != b.kind:
         low, high = sorted((a, b), key=lambda each: _ORDER.index(each.kind))
         if low.kind == "b" or high.kind == "f":
@@ -159,7 +159,7 @@ def _promoted(a: DType, b: DType) -> DType | None:
     return a if a.bits > b.bits else b
 
 
-def promote_number(dtype: DType, number: Any) -> DType:
+def promote_number(dtype: ElementType, number: Any) -> ElementType:
     """Return the type in which an array meets a number of Python, which adapts to the array.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any
 
 from xyntra.array.arrays import Array, as_node, node_of_number, operand, wrap
 from xyntra.array.dtypes import default_float, promote, promote_number
-from xyntra.array.graph import Node
+from xyntra.array.graph import LazyNode
 from xyntra.array.late import late
 from xyntra.array.places import user_place
 from xyntra.array.record import (
@@ -51,7 +51,7 @@ def _double(op: str, family: str) -> Binary:
     return function
 
 
-def combine(op: str, family: str, x1: Any, x2: Any) -> Node:
+def combine(op: str, family: str, x1: Any, x2: Any) -> LazyNode:
     """Return the node of an operation on two arrays, or an array and a number."""
     a, b = operand(x1), operand(x2)
     if a is not None:
@@ -117,7 +117,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:  # noqa: A002  (
     )
 
 
-def _clipped_type(a: Node, value: float) -> Any:
+def _clipped_type(a: LazyNode, value: float) -> Any:
     return promote_number(a.meta.dtype, value) if a.meta.dtype.kind != "b" else a.meta.dtype
 
 
@@ -168,7 +168,7 @@ def _activation(op: str, x: Any, attrs: tuple[Any, ...]) -> Array:
     a = as_node(x)
     if a.meta.dtype.kind != "f":
         a = cast(a, default_float)
-    return wrap(Node(op, (a,), attrs, a.meta))
+    return wrap(LazyNode(op, (a,), attrs, a.meta))
 
 
 def broadcast_arrays(*arrays: Any) -> list[Array]:
@@ -178,7 +178,7 @@ def broadcast_arrays(*arrays: Any) -> list[Array]:
     return [wrap(broadcast(each, shape)) for each in nodes]
 
 
-def result_of(*nodes: Node) -> Any:
+def result_of(*nodes: LazyNode) -> Any:
     """Return the type that elements of several arrays meet in."""
     found = nodes[0].meta.dtype
     for node in nodes[1:]:

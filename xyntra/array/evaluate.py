@@ -12,16 +12,16 @@ from _thread import RLock
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from xyntra.array.graph import LEAF, NUMBER, Node, State
+from xyntra.array.graph import LEAF, NUMBER, LazyNode, RecordState
 from xyntra.array.places import user_place
 from xyntra.array.reach import Graph, graph_of
-from xyntra.array.settings import Settings
+from xyntra.array.settings import ArraySettings
 from xyntra.errors import InputError
 
 if TYPE_CHECKING:
-    from xyntra.array.programs import Program
+    from xyntra.array.programs import GraphProgram
 
-__all__ = ["Call", "clear_cache", "compute", "node_value", "prepared", "settle", "statistics"]
+__all__ = ["GraphCall", "clear_cache", "compute", "node_value", "prepared", "settle", "statistics"]
 
 _MOST_CONSTANTS = 2
 """Executables of one graph that differ in numbers, before those that change become inputs."""
@@ -46,18 +46,18 @@ class _Entry:
 
     def __init__(self) -> None:
         self.varying: tuple[int, ...] = ()
-        self.programs: dict[tuple[Any, ...], Program] = {}
+        self.programs: dict[tuple[Any, ...], GraphProgram] = {}
         self.seen: list[tuple[Any, ...]] = []
 
 
-def node_value(node: Node) -> Any:
+def node_value(node: LazyNode) -> Any:
     """Return the elements of a node, computed if they are not there."""
     if node.value is None:
         compute((node,))
     return node.value
 
 
-def compute(roots: Sequence[Node]) -> None:
+def compute(roots: Sequence[LazyNode]) -> None:
     """Compute nodes, and with them what arrays of the user stand for that lies on the way.
 
     Raises:
@@ -69,18 +69,18 @@ def compute(roots: Sequence[Node]) -> None:
         settle(call.outputs, call.program(call.values))
 
 
-class Call:
+class GraphCall:
     """An executable, what it is given, and the nodes that it computes."""
 
     __slots__ = ("outputs", "program", "values")
 
-    def __init__(self, program: Program, values: list[Any], outputs: list[Node]) -> None:
+    def __init__(self, program: GraphProgram, values: list[Any], outputs: list[LazyNode]) -> None:
         self.program = program
         self.values = values
         self.outputs = outputs
 
 
-def prepared(roots: Sequence[Node]) -> Call | None:
+def prepared(roots: Sequence[LazyNode]) -> GraphCall | None:
     """Return what computes nodes; None where all of them have their values."""
     with _LOCK:
         graph = graph_of(roots)
@@ -98,21 +98,21 @@ def prepared(roots: Sequence[Node]) -> Call | None:
         return _call(graph, outputs) if outputs else None
 
 
-def settle(nodes: Sequence[Node], values: Sequence[Any]) -> None:
+def settle(nodes: Sequence[LazyNode], values: Sequence[Any]) -> None:
     """Give nodes their values."""
     with _LOCK:
         for node, value in zip(nodes, values, strict=True):
             _settle(node, value)
 
 
-def _set_number(node: Node) -> None:
+def _set_number(node: LazyNode) -> None:
     import numpy as np
 
     with np.errstate(all="ignore"):
         node.value = np.array(node.attrs[0]).astype(node.meta.dtype.numpy)
 
 
-def _filled(nodes: list[Node]) -> list[Node]:
+def _filled(nodes: list[LazyNode]) -> list[LazyNode]:
     """Give arrays without elements their values; return the others."""
     rest = []
     for node in nodes:
@@ -125,29 +125,29 @@ def _filled(nodes: list[Node]) -> list[Node]:
     return rest
 
 
-def _call(graph: Graph, outputs: list[Node]) -> Call:
+def _call(graph: Graph, outputs: list[LazyNode]) -> GraphCall:
     places = graph.places
-    key = (*graph.key, Settings.target, *[places[each] for each in outputs])
+    key = (*graph.key, ArraySettings.target, *[places[each] for each in outputs])
     given = tuple([each.attrs[0] for each in graph.numbers])
     program, varying = _program(key, graph, given, outputs)
     values = [each.value for each in graph.leaves]
     if varying:
         values += [_element(graph.numbers[place], given[place]) for place in varying]
-    return Call(program, values, outputs)
+    return GraphCall(program, values, outputs)
 
 
-def _settle(node: Node, value: Any) -> None:
+def _settle(node: LazyNode, value: Any) -> None:
     if node.value is not None:  # by another thread, meanwhile
         return
     node.value = value
-    if not State.keep and not node.pinned:
+    if not RecordState.keep and not node.pinned:
         node.args = ()
         node.op = LEAF
 
 
 def _program(
-    key: tuple[Any, ...], graph: Graph, given: tuple[Any, ...], outputs: list[Node]
-) -> tuple[Program, tuple[int, ...]]:
+    key: tuple[Any, ...], graph: Graph, given: tuple[Any, ...], outputs: list[LazyNode]
+) -> tuple[GraphProgram, tuple[int, ...]]:
     """Return the executable of a graph, and the numbers of it that are inputs."""
     entry = _CACHE.get(key)
     if entry is None:
@@ -187,7 +187,7 @@ def _changing(seen: list[tuple[Any, ...]]) -> tuple[int, ...]:
     )
 
 
-def _element(node: Node, value: float) -> Any:
+def _element(node: LazyNode, value: float) -> Any:
     import numpy as np
 
     with np.errstate(all="ignore"):

@@ -14,9 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from weakref import ReferenceType
 
-    from xyntra.array.dtypes import DType
+    from xyntra.array.dtypes import ElementType
 
-__all__ = ["LEAF", "NUMBER", "Meta", "Node", "State", "attributes", "leaf", "meta_of", "number"]
+__all__ = [
+    "LEAF",
+    "NUMBER",
+    "LazyNode",
+    "Meta",
+    "RecordState",
+    "attributes",
+    "leaf",
+    "meta_of",
+    "number",
+]
 
 LEAF = "leaf"
 """The operation of a node that was given its value."""
@@ -35,7 +45,7 @@ class Meta:
 
     __slots__ = ("dtype", "shape", "size")
 
-    def __init__(self, shape: tuple[int, ...], dtype: DType) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: ElementType) -> None:
         self.shape = shape
         self.dtype = dtype
         self.size = prod(shape)
@@ -44,10 +54,10 @@ class Meta:
         return f"{self.dtype.name}{list(self.shape)}"
 
 
-_METAS: dict[tuple[tuple[int, ...], DType], Meta] = {}
+_METAS: dict[tuple[tuple[int, ...], ElementType], Meta] = {}
 
 
-def meta_of(shape: tuple[int, ...], dtype: DType) -> Meta:
+def meta_of(shape: tuple[int, ...], dtype: ElementType) -> Meta:
     """Return the one object of a shape and a type."""
     found = _METAS.get((shape, dtype))
     if found is None:
@@ -57,7 +67,7 @@ def meta_of(shape: tuple[int, ...], dtype: DType) -> Meta:
     return found
 
 
-class Node:
+class LazyNode:
     """One operation of the recorded graph.
 
     Attributes:
@@ -75,7 +85,7 @@ class Node:
     def __init__(
         self,
         op: str,
-        args: tuple[Node, ...],
+        args: tuple[LazyNode, ...],
         attrs: tuple[Any, ...],
         meta: Meta,
         value: Any = None,
@@ -92,7 +102,7 @@ class Node:
         return f"{self.op}({', '.join(str(each.meta) for each in self.args)}) -> {self.meta}"
 
 
-class State:
+class RecordState:
     """What the whole process shares while it records.
 
     Attributes:
@@ -103,19 +113,19 @@ class State:
 
     keep = 0
     tracing = 0
-    draws: ClassVar[list[tuple[Node, Callable[[], Any]]]] = []
+    draws: ClassVar[list[tuple[LazyNode, Callable[[], Any]]]] = []
 
 
-def leaf(value: Any, meta: Meta) -> Node:
+def leaf(value: Any, meta: Meta) -> LazyNode:
     """Return the node of a value that is there."""
-    return Node(LEAF, (), (), meta, value)
+    return LazyNode(LEAF, (), (), meta, value)
 
 
-def number(value: float, meta: Meta) -> Node:
+def number(value: float, meta: Meta) -> LazyNode:
     """Return the node of a number of Python as an element of rank 0."""
-    return Node(NUMBER, (), (value,), meta)
+    return LazyNode(NUMBER, (), (value,), meta)
 
 
-def attributes(node: Node) -> dict[str, Any]:
+def attributes(node: LazyNode) -> dict[str, Any]:
     """Return the attributes of a node by name."""
     return dict(node.attrs)

@@ -18,7 +18,7 @@ from xyntra.array.arrays import (
 from xyntra.array.creation import asarray
 from xyntra.array.dtypes import bool_, int64, promote_number
 from xyntra.array.evaluate import node_value
-from xyntra.array.graph import Node, meta_of
+from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.interchange import is_foreign, of_python
 from xyntra.array.late import late
 from xyntra.array.manipulation import axis_of
@@ -57,7 +57,7 @@ def assign(array: Array, key: Any, value: Any) -> None:
     write(target, _scattered(current, advanced, new))
 
 
-def _converted(value: Any, array: Array) -> Node:
+def _converted(value: Any, array: Array) -> LazyNode:
     found = operand(value) if not isinstance(value, list | tuple) else None
     if found is None:
         if isinstance(value, list | tuple):
@@ -70,7 +70,7 @@ def _converted(value: Any, array: Array) -> Node:
     return cast(found, array.dtype)
 
 
-def _check_fits(node: Node, shape: tuple[int, ...]) -> None:
+def _check_fits(node: LazyNode, shape: tuple[int, ...]) -> None:
     own = _without_ones(node, shape).meta.shape
     if len(own) > len(shape) or broadcast_shapes(own, shape) != shape:
         raise InputError(
@@ -81,7 +81,7 @@ def _check_fits(node: Node, shape: tuple[int, ...]) -> None:
         )
 
 
-def _without_ones(node: Node, shape: tuple[int, ...]) -> Node:
+def _without_ones(node: LazyNode, shape: tuple[int, ...]) -> LazyNode:
     """Return a value without leading dimensions of size 1 that its place does not have."""
     own = node.meta.shape
     extra = len(own) - len(shape)
@@ -130,7 +130,7 @@ def _item(value: Any) -> Any:
         ) from None
 
 
-def _array_item(node: Node) -> Any:
+def _array_item(node: LazyNode) -> Any:
     if node.meta.dtype.kind == "f":
         raise InputError(
             "array-index", f"an array of {node.meta.dtype.name} is no index", place=user_place()
@@ -141,28 +141,28 @@ def _array_item(node: Node) -> Any:
 def _consumed(item: Any) -> int:
     if item is None or item is Ellipsis:
         return 0
-    if isinstance(item, Node) and item.meta.dtype is bool_:
+    if isinstance(item, LazyNode) and item.meta.dtype is bool_:
         return len(item.meta.shape)
     return 1
 
 
-def _split(array: Array, items: list[Any]) -> tuple[View | None, list[tuple[int, Node]]]:
+def _split(array: Array, items: list[Any]) -> tuple[View | None, list[tuple[int, LazyNode]]]:
     """Return the slices, integers and Nones of a key as a view, and the arrays with their places.
 
     Dimensions that arrays index are whole in the view. Where there are arrays, integers count as
     such, as numpy has it.
     """
-    advanced_key = any(isinstance(each, Node) for each in items)
+    advanced_key = any(isinstance(each, LazyNode) for each in items)
     spans: list[tuple[int, int, int]] = []
     shape: list[int] = []
-    advanced: list[tuple[int, Node]] = []
+    advanced: list[tuple[int, LazyNode]] = []
     place, trivial = 0, True
     for item in items:
         if item is None:
             shape.append(1)
             trivial = False
             continue
-        if isinstance(item, Node):
+        if isinstance(item, LazyNode):
             advanced.append((len(shape), item))
             for _ in range(_consumed(item)):
                 size = array.shape[place]
@@ -203,13 +203,15 @@ def _in_range(place: int, size: int, axis: int) -> int:
     )
 
 
-def _whole(node: Node, advanced: list[tuple[int, Node]]) -> tuple[tuple[int, ...], list[Node]]:
+def _whole(
+    node: LazyNode, advanced: list[tuple[int, LazyNode]]
+) -> tuple[tuple[int, ...], list[LazyNode]]:
     """Return the dimensions that arrays index and an array of integers for each.
 
     Masks become the places where they hold, for which they are computed.
     """
     dims: list[int] = []
-    places: list[Node] = []
+    places: list[LazyNode] = []
     for first, item in advanced:
         if item.meta.dtype is not bool_:
             dims.append(first)
@@ -231,7 +233,7 @@ def _whole(node: Node, advanced: list[tuple[int, Node]]) -> tuple[tuple[int, ...
     return tuple(dims), places
 
 
-def _checked(places: Node, size: int, axis: int) -> Node:
+def _checked(places: LazyNode, size: int, axis: int) -> LazyNode:
     """Check places that are known, and let negative ones count from the end."""
     if places.value is None or not places.meta.size:
         return places
@@ -243,7 +245,7 @@ def _checked(places: Node, size: int, axis: int) -> Node:
     return places
 
 
-def _gathered(node: Node, advanced: list[tuple[int, Node]]) -> Node:
+def _gathered(node: LazyNode, advanced: list[tuple[int, LazyNode]]) -> LazyNode:
     if len(advanced) == 1 and not advanced[0][1].meta.shape and advanced[0][1].meta.dtype is bool_:
         return _by_flag(node, *advanced[0])
     dims, places = _whole(node, advanced)
@@ -255,22 +257,22 @@ def _gathered(node: Node, advanced: list[tuple[int, Node]]) -> Node:
     if meta.size and not node.meta.size:
         raise InputError("array-index", "an index into a dimension of size 0", place=user_place())
     if not meta.size:
-        return Node("full", (), (("value", 0),), meta)
-    return Node("gather", (node, *places), (("dims", dims),), meta)
+        return LazyNode("full", (), (("value", 0),), meta)
+    return LazyNode("gather", (node, *places), (("dims", dims),), meta)
 
 
-def _by_flag(node: Node, place: int, flag: Node) -> Node:
+def _by_flag(node: LazyNode, place: int, flag: LazyNode) -> LazyNode:
     """Return an array indexed by one boolean: a new dimension that holds it once or not at all."""
     import numpy as np
 
     count = int(bool(np.asarray(node_value(flag))))
     shape = (*node.meta.shape[:place], count, *node.meta.shape[place:])
     if not count:
-        return Node("full", (), (("value", 0),), meta_of(shape, node.meta.dtype))
+        return LazyNode("full", (), (("value", 0),), meta_of(shape, node.meta.dtype))
     return reshape(node, shape)
 
 
-def _scattered(node: Node, advanced: list[tuple[int, Node]], value: Node) -> Node:
+def _scattered(node: LazyNode, advanced: list[tuple[int, LazyNode]], value: LazyNode) -> LazyNode:
     """Return the array with a value written to places; a mask needs none for a single value."""
     if len(advanced) == 1 and advanced[0][1].meta.dtype is bool_ and value.meta.size == 1:
         first, mask = advanced[0]
@@ -289,18 +291,18 @@ def _scattered(node: Node, advanced: list[tuple[int, Node]], value: Node) -> Nod
         return node
     spread = broadcast(_without_ones(value, shape), shape)
     attrs = (("dims", dims), ("accumulate", False))
-    return Node("put", (node, spread, *places), attrs, node.meta)
+    return LazyNode("put", (node, spread, *places), attrs, node.meta)
 
 
 @late
-def taken(node: Node, places: Node, axis: int) -> Node:
+def taken(node: LazyNode, places: LazyNode, axis: int) -> LazyNode:
     """Return the parts of an array along a dimension at places of a vector."""
     places = _checked(cast(places, int64), node.meta.shape[axis], axis)
     shape = (*node.meta.shape[:axis], *places.meta.shape, *node.meta.shape[axis + 1 :])
     meta = meta_of(shape, node.meta.dtype)
     if not meta.size:
-        return Node("full", (), (("value", 0),), meta)
-    return Node("gather", (node, places), (("dims", (axis,)),), meta)
+        return LazyNode("full", (), (("value", 0),), meta)
+    return LazyNode("gather", (node, places), (("dims", (axis,)),), meta)
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Array:
@@ -318,7 +320,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Array:
     return wrap(taken(node, places, axis_of(axis, len(node.meta.shape))))
 
 
-def _along(x: Any, indices: Any, axis: int) -> tuple[Node, Node, int]:
+def _along(x: Any, indices: Any, axis: int) -> tuple[LazyNode, LazyNode, int]:
     """Return the operands of a read along an axis, broadcast in all other dimensions."""
     node, places = as_node(x), as_node(indices)
     rank = len(node.meta.shape)
@@ -345,8 +347,8 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Array:
     node, places, place = _along(x, indices, axis)
     meta = meta_of(places.meta.shape, node.meta.dtype)
     if not meta.size:
-        return wrap(Node("full", (), (("value", 0),), meta))
-    return wrap(Node("take_along", (node, places), (("axis", place),), meta))
+        return wrap(LazyNode("full", (), (("value", 0),), meta))
+    return wrap(LazyNode("take_along", (node, places), (("axis", place),), meta))
 
 
 def put_along_axis(
@@ -361,4 +363,4 @@ def put_along_axis(
         return wrap(node)
     spread = broadcast(cast(value, node.meta.dtype), places.meta.shape)
     attrs = (("axis", place), ("accumulate", accumulate))
-    return wrap(Node("put_along", (node, places, spread), attrs, node.meta))
+    return wrap(LazyNode("put_along", (node, places, spread), attrs, node.meta))

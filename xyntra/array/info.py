@@ -10,7 +10,7 @@ from xyntra.array.arrays import Array
 from xyntra.array.creation import asarray
 from xyntra.array.dtypes import (
     DTYPES,
-    DType,
+    ElementType,
     as_dtype,
     default_float,
     int64,
@@ -18,7 +18,7 @@ from xyntra.array.dtypes import (
     promote_number,
 )
 from xyntra.array.late import late
-from xyntra.array.settings import Settings, check_device
+from xyntra.array.settings import ArraySettings, check_device
 from xyntra.errors import InputError, UnsupportedError
 
 __all__ = [
@@ -47,7 +47,7 @@ class FloatInfo(NamedTuple):
     max: float
     min: float
     smallest_normal: float
-    dtype: DType
+    dtype: ElementType
 
 
 class IntegerInfo(NamedTuple):
@@ -56,14 +56,14 @@ class IntegerInfo(NamedTuple):
     bits: int
     max: int
     min: int
-    dtype: DType
+    dtype: ElementType
 
 
 _DIGITS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
 """Bits of the significand, and the largest exponent."""
 
 
-def _dtype(value: Any) -> DType:
+def _dtype(value: Any) -> ElementType:
     return value.dtype if isinstance(value, Array) else as_dtype(value)
 
 
@@ -111,7 +111,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
         return False
 
 
-def result_type(*arrays_and_dtypes: Any) -> DType:
+def result_type(*arrays_and_dtypes: Any) -> ElementType:
     """Return the type that arrays, types and numbers of Python meet in."""
     numbers = [each for each in arrays_and_dtypes if isinstance(each, bool | int | float)]
     others = [
@@ -142,18 +142,18 @@ class NamespaceInfo:
 
     def default_device(self) -> str:
         """Return the device that arrays are computed on."""
-        return Settings.target
+        return ArraySettings.target
 
     def devices(self) -> list[str]:
         """Return the devices that arrays can be computed on here."""
-        return [Settings.target]
+        return [ArraySettings.target]
 
-    def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
+    def default_dtypes(self, *, device: Any = None) -> dict[str, ElementType]:
         """Return the types that numbers of Python become."""
         del device
         return {"real floating": default_float, "integral": int64, "indexing": int64}
 
-    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, ElementType]:
         """Return the types of the standard by name, all or those of a kind."""
         del device
         known = {name: each for name, each in DTYPES.items() if name not in ("float16", "bfloat16")}

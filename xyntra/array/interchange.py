@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from xyntra.array.dtypes import DType, as_dtype, default_float
-from xyntra.array.graph import Node, leaf, meta_of
+from xyntra.array.dtypes import ElementType, as_dtype, default_float
+from xyntra.array.graph import LazyNode, leaf, meta_of
 from xyntra.array.places import user_place
 from xyntra.errors import InputError, UnsupportedError
 
@@ -25,7 +25,7 @@ def is_foreign(value: Any) -> bool:
     return hasattr(value, "__dlpack__")
 
 
-def adopted(value: Any, *, copy: bool | None = None) -> Node:
+def adopted(value: Any, *, copy: bool | None = None) -> LazyNode:
     """Return the node of an array of another library; its memory is copied unless `copy=False`.
 
     Raises:
@@ -82,7 +82,7 @@ def exported_device(value: Any) -> tuple[int, int]:
     return int(found[0]), int(found[1])
 
 
-def of_python(value: Any, dtype: DType | None) -> Node:
+def of_python(value: Any, dtype: ElementType | None) -> LazyNode:
     """Return the node of a number of Python, or of nested sequences of numbers and arrays.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any
 from xyntra.array.arrays import Array, as_node, reshaped, view_of, wrap
 from xyntra.array.creation import asarray, shape_of
 from xyntra.array.elementwise import result_of
-from xyntra.array.graph import Node, meta_of
+from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.late import LATE, late
 from xyntra.array.places import user_place
 from xyntra.array.record import broadcast_shapes, cast
@@ -168,7 +168,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Array:
     return view_of(array, ("broadcast", sizes))
 
 
-def joined(nodes: Sequence[Node], axis: int) -> Node:
+def joined(nodes: Sequence[LazyNode], axis: int) -> LazyNode:
     """Return arrays one behind the other along a dimension."""
     shape = list(nodes[0].meta.shape)
     shape[axis] = sum(each.meta.shape[axis] for each in nodes)
@@ -176,7 +176,7 @@ def joined(nodes: Sequence[Node], axis: int) -> Node:
     filled = [each for each in nodes if each.meta.size] or nodes[:1]
     if len(filled) == 1 and filled[0].meta.shape == tuple(shape):
         return cast(filled[0], dtype)
-    return Node("concat", tuple(filled), (("axis", axis),), meta_of(tuple(shape), dtype))
+    return LazyNode("concat", tuple(filled), (("axis", axis),), meta_of(tuple(shape), dtype))
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
@@ -225,7 +225,7 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Array:
     return wrap(joined([reshape_node(each, single) for each in nodes], place))
 
 
-def part(node: Node, axis: int, start: int, size: int) -> Node:
+def part(node: LazyNode, axis: int, start: int, size: int) -> LazyNode:
     """Return `size` elements along a dimension, from `start` on."""
     shape = node.meta.shape
     starts = tuple(start if d == axis else 0 for d in range(len(shape)))
@@ -257,7 +257,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Array:
     return wrap(a)
 
 
-def _rolled(a: Node, axis: int, amount: int) -> Node:
+def _rolled(a: LazyNode, axis: int, amount: int) -> LazyNode:
     size = a.meta.shape[axis]
     cut = -amount % size if size else 0
     if not cut:
@@ -310,5 +310,5 @@ def pad(x: Any, /, widths: Any, value: float = 0) -> Array:
     shape = tuple(b + n + e for b, n, e in zip(low, a.meta.shape, high, strict=True))
     meta = meta_of(shape, a.meta.dtype)
     if not a.meta.size:
-        return wrap(Node("full", (), (("value", value),), meta))
-    return wrap(Node("pad", (a,), (("low", low), ("high", high), ("value", value)), meta))
+        return wrap(LazyNode("full", (), (("value", value),), meta))
+    return wrap(LazyNode("pad", (a,), (("low", low), ("high", high), ("value", value)), meta))

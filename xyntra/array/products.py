@@ -8,7 +8,7 @@ from typing import Any
 
 from xyntra.array.arrays import Array, as_node, operand, wrap
 from xyntra.array.dtypes import bool_, promote
-from xyntra.array.graph import Node, meta_of
+from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.late import late
 from xyntra.array.manipulation import axis_of
 from xyntra.array.places import user_place
@@ -21,7 +21,7 @@ __all__ = ["contraction", "einsum", "matmul", "matmul_nodes", "outer", "tensordo
 _LETTERS = "abcdefghijopqrstuvwxyz"
 
 
-def contraction(equation: str, a: Node, b: Node) -> Node:
+def contraction(equation: str, a: LazyNode, b: LazyNode) -> LazyNode:
     """Return a contraction of two arrays, whose letters' sizes are equal or 1."""
     left, right, out = equation.replace("->", ",").split(",")
     sizes: dict[str, int] = {}
@@ -35,11 +35,11 @@ def contraction(equation: str, a: Node, b: Node) -> Node:
         raise refuse_kind("a product", dtype)
     meta = meta_of(tuple([sizes[letter] for letter in out]), dtype)
     if not a.meta.size or not b.meta.size:
-        return Node("full", (), (("value", 0),), meta)
-    return Node("einsum", (a, b), (("equation", equation),), meta)
+        return LazyNode("full", (), (("value", 0),), meta)
+    return LazyNode("einsum", (a, b), (("equation", equation),), meta)
 
 
-def matmul_nodes(a: Node, b: Node) -> Node:
+def matmul_nodes(a: LazyNode, b: LazyNode) -> LazyNode:
     """Return the product of matrices, of the last two dimensions; vectors count as matrices.
 
     Raises:
@@ -71,7 +71,7 @@ def matmul(x1: Any, x2: Any, /) -> Array:
 
 
 @late
-def product(own: Node, other: Any, reverse: bool) -> Any:
+def product(own: LazyNode, other: Any, reverse: bool) -> Any:
     """Return what the operator `@` makes; NotImplemented for what is no array."""
     try:
         two = operand(other)

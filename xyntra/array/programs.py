@@ -7,8 +7,8 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from xyntra.array.graph import Node
-from xyntra.array.settings import Settings
+from xyntra.array.graph import LazyNode
+from xyntra.array.settings import ArraySettings
 from xyntra.compiler.driver import compile_source
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from xyntra.array.reach import Graph
     from xyntra.executable import Executable
 
-__all__ = ["Program", "compiled", "program_of"]
+__all__ = ["GraphProgram", "compiled", "program_of"]
 
 
-class Program:
+class GraphProgram:
     """The executable of a graph.
 
     Args:
@@ -52,10 +52,10 @@ class Program:
 
 def compiled(
     graph: Graph,
-    outputs: Sequence[Node],
+    outputs: Sequence[LazyNode],
     varying: Sequence[int],
     aliases: Sequence[tuple[int, int]] = (),
-) -> Program:
+) -> GraphProgram:
     """Compile a graph for the target that is set.
 
     Args:
@@ -68,15 +68,15 @@ def compiled(
         XyntraError: the graph cannot be compiled.
     """
     program, places = program_of(graph, outputs, varying)
-    config = load_config(None, target=Settings.target)
+    config = load_config(None, target=ArraySettings.target)
     source = ModelSource("array", program.to_bytes(), None, {}, None)
     names = {f"output{number}": f"v{graph.places[graph.leaves[leaf]]}" for number, leaf in aliases}
     executable = compile_source(source, Sizes(aliases=names), config)
-    return Program(executable, places, len(outputs) == 1)
+    return GraphProgram(executable, places, len(outputs) == 1)
 
 
 def program_of(
-    graph: Graph, outputs: Sequence[Node], varying: Sequence[int]
+    graph: Graph, outputs: Sequence[LazyNode], varying: Sequence[int]
 ) -> tuple[AtenProgram, list[int]]:
     """Return the program of a graph, and the place among its values of each of its inputs."""
     changing = [graph.numbers[place] for place in varying]
@@ -102,15 +102,15 @@ def program_of(
     return AtenProgram(tuple(inputs), tuple(constants), tuple(calls), names), places
 
 
-def _name(graph: Graph, node: Node) -> str:
+def _name(graph: Graph, node: LazyNode) -> str:
     return f"v{graph.places[node]}"
 
 
-def _type(node: Node) -> AtenTensor:
+def _type(node: LazyNode) -> AtenTensor:
     return AtenTensor(node.meta.dtype.name, node.meta.shape)
 
 
-def _bytes(node: Node) -> str:
+def _bytes(node: LazyNode) -> str:
     import numpy as np
 
     with np.errstate(all="ignore"):
@@ -118,7 +118,7 @@ def _bytes(node: Node) -> str:
     return base64.b64encode(element.tobytes()).decode()
 
 
-def _call(graph: Graph, node: Node) -> AtenCall:
+def _call(graph: Graph, node: LazyNode) -> AtenCall:
     arguments: dict[str, Any] = dict(node.attrs)
     arguments["args"] = [{"value": _name(graph, each)} for each in node.args]
     name = _name(graph, node)

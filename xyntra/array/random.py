@@ -12,7 +12,7 @@ from typing import Any
 from xyntra.array.arrays import Array, wrap
 from xyntra.array.creation import arange, shape_of
 from xyntra.array.dtypes import (
-    DType,
+    ElementType,
     as_dtype,
     default_float,
     float32,
@@ -21,7 +21,7 @@ from xyntra.array.dtypes import (
     uint32,
     uint64,
 )
-from xyntra.array.graph import Node, State, leaf, meta_of
+from xyntra.array.graph import LazyNode, RecordState, leaf, meta_of
 from xyntra.array.places import user_place
 from xyntra.array.record import ARITHMETIC, BITS, binary, cast, numbers, unary
 from xyntra.array.searching import argsort
@@ -59,14 +59,14 @@ class Generator:
         self.draws += 1
         return np.array(words, np.uint32)
 
-    def _bits(self, count: int) -> Node:
+    def _bits(self, count: int) -> LazyNode:
         """Return a vector of random words of 32 bits."""
         given = leaf(self._words(), meta_of((4,), uint32))
-        if State.tracing:  # a recorded function draws anew at each call
-            State.draws.append((given, self._words))
-        return Node("random_bits", (given,), (), meta_of((count,), uint32))
+        if RecordState.tracing:  # a recorded function draws anew at each call
+            RecordState.draws.append((given, self._words))
+        return LazyNode("random_bits", (given,), (), meta_of((count,), uint32))
 
-    def _fractions(self, count: int, dtype: DType) -> Node:
+    def _fractions(self, count: int, dtype: ElementType) -> LazyNode:
         """Return numbers of [0, 1), multiples of 2^-24, or of 2^-53 for float64."""
         if dtype is not float64:
             bits = numbers("bitwise_right_shift", BITS, self._bits(count), 8)
@@ -138,12 +138,12 @@ class Generator:
         return argsort(wrap(self._bits(count)))
 
 
-def _half(words: Node, which: int) -> Node:
+def _half(words: LazyNode, which: int) -> LazyNode:
     """Return every second element of a vector."""
     return slice_(words, (which,), (words.meta.size // 2,), (2,))
 
 
-def _float(dtype: Any) -> DType:
+def _float(dtype: Any) -> ElementType:
     kind = default_float if dtype is None else as_dtype(dtype)
     if kind.kind != "f":
         raise InputError("array-dtype", f"random numbers of {kind.name}", place=user_place())

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xyntra.array.graph import NUMBER, Node
+from xyntra.array.graph import NUMBER, LazyNode
 
 __all__ = ["Graph", "graph_of"]
 
@@ -26,10 +26,10 @@ class Graph:
 
     def __init__(
         self,
-        order: list[Node],
-        places: dict[Node, int],
-        leaves: list[Node],
-        numbers: list[Node],
+        order: list[LazyNode],
+        places: dict[LazyNode, int],
+        leaves: list[LazyNode],
+        numbers: list[LazyNode],
         key: list[Any],
     ) -> None:
         self.order = order
@@ -39,12 +39,12 @@ class Graph:
         self.key = key
 
 
-def graph_of(roots: Sequence[Node]) -> Graph:
+def graph_of(roots: Sequence[LazyNode]) -> Graph:
     """Return what nodes need, in an order that depends on the structure alone."""
-    places: dict[Node, int] = {}
-    order: list[Node] = []
-    leaves: list[Node] = []
-    numbers: list[Node] = []
+    places: dict[LazyNode, int] = {}
+    order: list[LazyNode] = []
+    leaves: list[LazyNode] = []
+    numbers: list[LazyNode] = []
     key: list[Any] = []
     find = places.get
     stack = list(reversed(roots))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from xyntra.array.dtypes import DType, bool_, default_float, int64, promote, promote_number
-from xyntra.array.graph import Meta, Node, meta_of, number
+from xyntra.array.dtypes import ElementType, bool_, default_float, int64, promote, promote_number
+from xyntra.array.graph import LazyNode, Meta, meta_of, number
 from xyntra.array.places import user_place
 from xyntra.errors import InputError
 
@@ -67,7 +67,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def refuse_kind(op: str, dtype: DType) -> InputError:
+def refuse_kind(op: str, dtype: ElementType) -> InputError:
     """Return the error for an operation that elements of a type do not have."""
     return InputError(
         "array-dtype",
@@ -77,13 +77,13 @@ def refuse_kind(op: str, dtype: DType) -> InputError:
     )
 
 
-def binary(op: str, family: str, a: Node, b: Node) -> Node:
+def binary(op: str, family: str, a: LazyNode, b: LazyNode) -> LazyNode:
     """Return an operation on two arrays that broadcast."""
     key = (op, a.meta, b.meta)
     found = _PAIRS.get(key)
     if found is None:
         found = _PAIRS[key] = _pair(op, family, a.meta, b.meta)
-    return Node(op, (a, b), found[1], found[0])
+    return LazyNode(op, (a, b), found[1], found[0])
 
 
 def _pair(op: str, family: str, a: Meta, b: Meta) -> tuple[Meta, tuple[Any, ...]]:
@@ -96,7 +96,7 @@ def _pair(op: str, family: str, a: Meta, b: Meta) -> tuple[Meta, tuple[Any, ...]
     return meta_of(shape, result), attrs
 
 
-def _result(op: str, family: str, dtype: DType) -> tuple[DType, tuple[Any, ...]]:
+def _result(op: str, family: str, dtype: ElementType) -> tuple[ElementType, tuple[Any, ...]]:
     """Return the type of a result, and the attributes, where operands meet in `dtype`."""
     if family == ARITHMETIC:
         if dtype is bool_ and op not in ("add", "multiply", "maximum", "minimum"):
@@ -113,7 +113,7 @@ def _result(op: str, family: str, dtype: DType) -> tuple[DType, tuple[Any, ...]]
     return dtype, ()
 
 
-def numbers(op: str, family: str, a: Node, value: Any, reverse: bool = False) -> Node:
+def numbers(op: str, family: str, a: LazyNode, value: Any, reverse: bool = False) -> LazyNode:
     """Return an operation on an array and a number of Python, which takes the array's type."""
     key = (op, a.meta, type(value), reverse)
     found = _NUMBERS.get(key)
@@ -130,17 +130,17 @@ def numbers(op: str, family: str, a: Node, value: Any, reverse: bool = False) ->
             found = meta_of(a.meta.shape, result), meta_of((), dtype), attrs
             _NUMBERS[key] = found
     other = number(value, found[1])
-    return Node(op, (other, a) if reverse else (a, other), found[2], found[0])
+    return LazyNode(op, (other, a) if reverse else (a, other), found[2], found[0])
 
 
-def unary(op: str, a: Node) -> Node:
+def unary(op: str, a: LazyNode) -> LazyNode:
     """Return an operation on the elements of one array."""
     found = _UNARY.get((op, a.meta))
     if found is None:
         found = _UNARY[op, a.meta] = _single(op, a.meta)
     if found[1] is not a.meta:
-        a = Node("cast", (a,), (), found[1])
-    return Node(op, (a,), (), found[0])
+        a = LazyNode("cast", (a,), (), found[1])
+    return LazyNode(op, (a,), (), found[0])
 
 
 def _single(op: str, meta: Meta) -> tuple[Meta, Meta]:
@@ -160,29 +160,29 @@ def _single(op: str, meta: Meta) -> tuple[Meta, Meta]:
     return wide, wide
 
 
-def cast(a: Node, dtype: DType) -> Node:
+def cast(a: LazyNode, dtype: ElementType) -> LazyNode:
     """Return an array with elements of another type."""
     if a.meta.dtype is dtype:
         return a
-    return Node("cast", (a,), (), meta_of(a.meta.shape, dtype))
+    return LazyNode("cast", (a,), (), meta_of(a.meta.shape, dtype))
 
 
-def where(condition: Node, a: Node, b: Node) -> Node:
+def where(condition: LazyNode, a: LazyNode, b: LazyNode) -> LazyNode:
     """Return elements of `a` where a condition holds, else of `b`."""
     shape = broadcast_shapes(condition.meta.shape, a.meta.shape, b.meta.shape)
     dtype = promote(a.meta.dtype, b.meta.dtype)
-    return Node("where", (condition, a, b), (), meta_of(shape, dtype))
+    return LazyNode("where", (condition, a, b), (), meta_of(shape, dtype))
 
 
-def clipped(a: Node, low: Node | None, high: Node | None) -> Node:
+def clipped(a: LazyNode, low: LazyNode | None, high: LazyNode | None) -> LazyNode:
     """Return the elements of `a`, those below `low` as `low` and above `high` as `high`."""
     bounds = [each for each in (low, high) if each is not None]
     shape = broadcast_shapes(a.meta.shape, *(each.meta.shape for each in bounds))
     attrs = (("low", low is not None), ("high", high is not None))
-    return Node("clip", (a, *bounds), attrs, meta_of(shape, a.meta.dtype))
+    return LazyNode("clip", (a, *bounds), attrs, meta_of(shape, a.meta.dtype))
 
 
-def integers(op: str, a: Node) -> Node:
+def integers(op: str, a: LazyNode) -> LazyNode:
     """Return the array as integers of 64 bits, for places.
 
     Raises:

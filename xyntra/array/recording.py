@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 from xyntra.array.arrays import Array, as_node, node_of, wrap
 from xyntra.array.dtypes import as_dtype
 from xyntra.array.evaluate import node_value
-from xyntra.array.graph import NUMBER, Node, State, leaf, meta_of
+from xyntra.array.graph import NUMBER, LazyNode, RecordState, leaf, meta_of
 from xyntra.array.interchange import is_foreign
 from xyntra.array.places import user_place
 from xyntra.array.reach import Graph, graph_of
-from xyntra.array.settings import Settings
+from xyntra.array.settings import ArraySettings
 from xyntra.array.trees import flatten, structure, unflatten
 from xyntra.errors import InputError
 
 if TYPE_CHECKING:
-    from xyntra.array.programs import Program
+    from xyntra.array.programs import GraphProgram
 
 __all__ = ["Jitted", "jit"]
 
@@ -41,7 +41,7 @@ class _Recording:
 
     def __init__(
         self,
-        program: Program | None,
+        program: GraphProgram | None,
         values: Sequence[int | Callable[[], Any]],
         outputs: Sequence[tuple[str, Any]],
         metas: Sequence[Any],
@@ -89,13 +89,13 @@ class Jitted:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the function; record it first for types that it was not called with before."""
-        if State.tracing or State.keep:
+        if RecordState.tracing or RecordState.keep:
             return self._function(*arguments)  # part of what is recorded around it
         dynamic = tuple([a for i, a in enumerate(arguments) if i not in self._static])
         fixed = tuple([a for i, a in enumerate(arguments) if i in self._static])
         leaves = flatten(dynamic)
         nodes: list[Any] = []
-        key: list[Any] = [structure(dynamic), fixed, Settings.target]
+        key: list[Any] = [structure(dynamic), fixed, ArraySettings.target]
         for each in leaves:
             node = _node(each)
             nodes.append(node)
@@ -110,23 +110,23 @@ class Jitted:
         self, arguments: Sequence[Any], dynamic: Any, leaves: Sequence[Any], nodes: Sequence[Any]
     ) -> _Recording:
         traced = [
-            each if node is None else wrap(Node("argument", (), (), node.meta))
+            each if node is None else wrap(LazyNode("argument", (), (), node.meta))
             for each, node in zip(leaves, nodes, strict=True)
         ]
         rest = iter(unflatten(dynamic, traced))
         given = [a if i in self._static else next(rest) for i, a in enumerate(arguments)]
-        State.tracing += 1
-        before = len(State.draws)
+        RecordState.tracing += 1
+        before = len(RecordState.draws)
         try:
             result = self._function(*given)
-            draws = dict(State.draws[before:])
+            draws = dict(RecordState.draws[before:])
         finally:
-            State.tracing -= 1
-            del State.draws[before:]
+            RecordState.tracing -= 1
+            del RecordState.draws[before:]
         return _recording(result, traced, draws)
 
 
-def _node(value: Any) -> Node | None:
+def _node(value: Any) -> LazyNode | None:
     """Return the node of an argument; None for one that is part of what is recorded."""
     if type(value) is Array:
         return node_of(value)
@@ -148,11 +148,11 @@ def _node(value: Any) -> Node | None:
     )
 
 
-def _recording(result: Any, traced: Sequence[Any], draws: dict[Node, Any]) -> _Recording:
+def _recording(result: Any, traced: Sequence[Any], draws: dict[LazyNode, Any]) -> _Recording:
     places = {each._node: place for place, each in enumerate(traced) if type(each) is Array}
     outputs: list[tuple[str, Any]] = []
     metas: list[Any] = []
-    wanted: dict[Node, int] = {}
+    wanted: dict[LazyNode, int] = {}
     for each in flatten(result):
         node = node_of(each) if type(each) is Array else None
         metas.append(None if node is None else node.meta)
@@ -180,7 +180,7 @@ def _recording(result: Any, traced: Sequence[Any], draws: dict[Node, Any]) -> _R
     return _Recording(program, values, outputs, metas, result)
 
 
-def _again(node: Node, draw: Callable[[], Any] | None) -> Callable[[], Any]:
+def _again(node: LazyNode, draw: Callable[[], Any] | None) -> Callable[[], Any]:
     """Return what gives the value of a leaf: the words that were drawn, once, and then others."""
     if draw is None:
         return lambda: node.value
@@ -188,7 +188,7 @@ def _again(node: Node, draw: Callable[[], Any] | None) -> Callable[[], Any]:
     return lambda: first.pop() if first else draw()
 
 
-def _with_arguments(graph: Graph, places: dict[Node, int]) -> Graph:
+def _with_arguments(graph: Graph, places: dict[LazyNode, int]) -> Graph:
     """Count arguments among the leaves of a graph, whatever their values will be."""
     for node in graph.order:
         if node.op == "argument" and node not in places:

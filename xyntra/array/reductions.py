@@ -7,8 +7,8 @@ from math import prod as prod_of
 from typing import Any
 
 from xyntra.array.arrays import Array, as_node, node_of_number, wrap
-from xyntra.array.dtypes import DType, as_dtype, bool_, default_float, int64, uint64
-from xyntra.array.graph import Meta, Node, meta_of
+from xyntra.array.dtypes import ElementType, as_dtype, bool_, default_float, int64, uint64
+from xyntra.array.graph import LazyNode, Meta, meta_of
 from xyntra.array.late import late
 from xyntra.array.manipulation import axes_of, axis_of, joined, part
 from xyntra.array.places import user_place
@@ -35,7 +35,7 @@ _EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True, "mean": float("nan")}
 """Results of reductions of nothing."""
 
 
-def reduced_meta(meta: Meta, axes: tuple[int, ...], keepdims: bool, dtype: DType) -> Meta:
+def reduced_meta(meta: Meta, axes: tuple[int, ...], keepdims: bool, dtype: ElementType) -> Meta:
     """Return the type of a reduction's result."""
     if keepdims:
         shape = tuple([1 if d in axes else n for d, n in enumerate(meta.shape)])
@@ -44,7 +44,7 @@ def reduced_meta(meta: Meta, axes: tuple[int, ...], keepdims: bool, dtype: DType
     return meta_of(shape, dtype)
 
 
-def reduced(op: str, a: Node, axis: Any, keepdims: bool, dtype: DType) -> Node:
+def reduced(op: str, a: LazyNode, axis: Any, keepdims: bool, dtype: ElementType) -> LazyNode:
     """Return a reduction of dimensions, with elements of a type."""
     axes = axes_of(axis, len(a.meta.shape))
     meta = reduced_meta(a.meta, axes, keepdims, dtype)
@@ -56,8 +56,8 @@ def reduced(op: str, a: Node, axis: Any, keepdims: bool, dtype: DType) -> Node:
                 place=user_place(),
                 hint="look at x.size before",
             )
-        return Node("full", (), (("value", _EMPTY[op]),), meta)
-    return Node(op, (a,), (("axes", axes), ("keepdims", keepdims)), meta)
+        return LazyNode("full", (), (("value", _EMPTY[op]),), meta)
+    return LazyNode(op, (a,), (("axes", axes), ("keepdims", keepdims)), meta)
 
 
 def _total(op: str, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Array:
@@ -68,7 +68,7 @@ def _total(op: str, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Array:
     return wrap(reduced(op, cast(a, wanted), axis, keepdims, wanted))
 
 
-def _accumulated(dtype: DType) -> DType:
+def _accumulated(dtype: ElementType) -> ElementType:
     """Return the default type of a sum: integers are added in 64 bits."""
     return dtype if dtype.kind == "f" else uint64 if dtype.kind == "u" else int64
 
@@ -113,7 +113,7 @@ def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:  # noq
     return wrap(reduced("all", as_node(x), axis, keepdims, bool_))
 
 
-def _float(x: Any) -> Node:
+def _float(x: Any) -> LazyNode:
     a = as_node(x)
     return a if a.meta.dtype.kind == "f" else cast(a, default_float)
 
@@ -131,7 +131,7 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     return wrap(_variance(_float(x), axis, correction, keepdims))
 
 
-def _variance(a: Node, axis: Any, correction: float, keepdims: bool) -> Node:
+def _variance(a: LazyNode, axis: Any, correction: float, keepdims: bool) -> LazyNode:
     axes = axes_of(axis, len(a.meta.shape))
     count = prod_of(a.meta.shape[d] for d in axes)
     centred = binary("subtract", ARITHMETIC, a, reduced("mean", a, axes, True, a.meta.dtype))
@@ -165,9 +165,9 @@ def _place(op: str, x: Any, axis: Any, keepdims: bool) -> Array:
     else:
         axis = axis_of(axis, rank)
     if len(a.meta.shape) == 0 or a.meta.shape[axis] == 1:
-        return wrap(Node("full", (), (("value", 0),), meta))
+        return wrap(LazyNode("full", (), (("value", 0),), meta))
     flat = reduced_meta(a.meta, (axis,), False, int64)
-    found = Node(op, (a,), (("axis", axis), ("keepdims", False)), flat)
+    found = LazyNode(op, (a,), (("axis", axis), ("keepdims", False)), flat)
     return wrap(reshape(found, meta.shape))
 
 
@@ -198,10 +198,10 @@ def _scanned(op: str, start: int, x: Any, axis: Any, dtype: Any, include_initial
     wanted = _accumulated(a.meta.dtype) if dtype is None else as_dtype(dtype)
     found = cast(a, wanted)
     if found.meta.size:
-        found = Node(op, (found,), (("axis", place),), found.meta)
+        found = LazyNode(op, (found,), (("axis", place),), found.meta)
     if include_initial:
         shape = tuple(1 if d == place else n for d, n in enumerate(a.meta.shape))
-        first = Node("full", (), (("value", start),), meta_of(shape, wanted))
+        first = LazyNode("full", (), (("value", start),), meta_of(shape, wanted))
         found = joined([first, found], place)
     return wrap(found)
 
@@ -254,7 +254,7 @@ def _along(op: str, x: Any, axis: int) -> Array:
     if not a.meta.shape:
         raise refuse_kind(f"{op} of rank 0", a.meta.dtype)
     place = axis_of(axis, len(a.meta.shape))
-    return wrap(Node(op, (a,), (("axis", place),), a.meta))
+    return wrap(LazyNode(op, (a,), (("axis", place),), a.meta))
 
 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
@@ -262,9 +262,9 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
     a = _float(x)
     axes = axes_of(axis, len(a.meta.shape))
     top = reduced("max", a, axes, True, a.meta.dtype)
-    finite = Node("isfinite", (top,), (), meta_of(top.meta.shape, bool_))
+    finite = LazyNode("isfinite", (top,), (), meta_of(top.meta.shape, bool_))
     zero = node_of_number(0.0, a.meta.dtype)
-    top = Node("stop", (Node("where", (finite, top, zero), (), top.meta),), (), top.meta)
+    top = LazyNode("stop", (LazyNode("where", (finite, top, zero), (), top.meta),), (), top.meta)
     powers = unary("exp", binary("subtract", ARITHMETIC, a, top))
     total = unary("log", reduced("sum", powers, axes, True, a.meta.dtype))
     found = binary("add", ARITHMETIC, total, top)

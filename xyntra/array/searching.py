@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from xyntra.array.arrays import Array, as_node, node_of, wrap
 from xyntra.array.dtypes import int64, promote
 from xyntra.array.evaluate import node_value
-from xyntra.array.graph import Node, meta_of
+from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.indexing import taken
 from xyntra.array.interchange import adopted
 from xyntra.array.manipulation import axis_of
@@ -58,8 +58,8 @@ def _ordered(op: str, x: Any, axis: int, descending: bool) -> Array:
     attrs = (("axis", place), ("descending", descending))
     meta = meta_of(a.meta.shape, dtype)
     if not meta.size or meta.shape[place] == 1:
-        return wrap(a if op == "sort" else Node("full", (), (("value", 0),), meta))
-    return wrap(Node(op, (a,), attrs, meta))
+        return wrap(a if op == "sort" else LazyNode("full", (), (("value", 0),), meta))
+    return wrap(LazyNode(op, (a,), attrs, meta))
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
@@ -86,8 +86,8 @@ def top_k(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A
         )
     shape = (*a.meta.shape[:place], k, *a.meta.shape[place + 1 :])
     attrs = (("axis", place), ("largest", largest))
-    values = Node("top_k", (a,), attrs, meta_of(shape, a.meta.dtype))
-    return wrap(values), wrap(Node("top_k_places", (a,), attrs, meta_of(shape, int64)))
+    values = LazyNode("top_k", (a,), attrs, meta_of(shape, a.meta.dtype))
+    return wrap(values), wrap(LazyNode("top_k_places", (a,), attrs, meta_of(shape, int64)))
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Array:
@@ -104,13 +104,13 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
         bounds = taken(bounds, as_node(sorter), 0)
     meta = meta_of(x.meta.shape, int64)
     if not bounds.meta.size or not meta.size:
-        return wrap(Node("full", (), (("value", 0),), meta))
+        return wrap(LazyNode("full", (), (("value", 0),), meta))
     compute = promote(bounds.meta.dtype, x.meta.dtype)
     attrs = (
         ("right", side == "right"),
         ("compute", "uint8" if compute.kind == "b" else compute.name),
     )
-    return wrap(Node("searchsorted", (bounds, x), attrs, meta))
+    return wrap(LazyNode("searchsorted", (bounds, x), attrs, meta))
 
 
 def isin(x: Any, values: Any, /) -> Array:

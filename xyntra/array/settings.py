@@ -9,10 +9,10 @@ from typing import Any
 
 from xyntra.errors import UnsupportedError
 
-__all__ = ["Settings", "check_device", "device", "device_name", "on_device"]
+__all__ = ["ArraySettings", "check_device", "device", "device_name", "on_device"]
 
 
-class Settings:
+class ArraySettings:
     """What the process records for.
 
     Attributes:
@@ -28,11 +28,11 @@ def device(name: str) -> Iterator[None]:
 
     Arrays are handed over in the memory of the host.
     """
-    before, Settings.target = Settings.target, str(name)
+    before, ArraySettings.target = ArraySettings.target, str(name)
     try:
         yield
     finally:
-        Settings.target = before
+        ArraySettings.target = before
 
 
 def check_device(device: Any) -> None:
@@ -41,18 +41,18 @@ def check_device(device: Any) -> None:
     Raises:
         UnsupportedError: `array-device`.
     """
-    if device is None or str(device) == Settings.target:
+    if device is None or str(device) == ArraySettings.target:
         return
     raise UnsupportedError(
         "array-device",
-        f"arrays are computed on '{Settings.target}' here, not on '{device}'",
+        f"arrays are computed on '{ArraySettings.target}' here, not on '{device}'",
         hint=f"with xyntra.array.device({str(device)!r}): …",
     )
 
 
 def device_name(_: Any) -> str:
     """Return the name of the device of a value."""
-    return Settings.target
+    return ArraySettings.target
 
 
 def on_device(array: Any, device: Any, stream: Any) -> Any:

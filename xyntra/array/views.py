@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from xyntra.array.graph import Meta, Node, meta_of
+from xyntra.array.graph import LazyNode, Meta, meta_of
 from xyntra.array.places import user_place
 from xyntra.errors import InputError
 
@@ -32,52 +32,56 @@ View = tuple[Any, ...]
 ("flip", axes) or ("broadcast", shape)."""
 
 
-def reshape(a: Node, shape: tuple[int, ...]) -> Node:
+def reshape(a: LazyNode, shape: tuple[int, ...]) -> LazyNode:
     """Return the elements in row-major order under another shape of as many elements."""
     if shape == a.meta.shape:
         return a
-    return Node("reshape", (a,), (), meta_of(shape, a.meta.dtype))
+    return LazyNode("reshape", (a,), (), meta_of(shape, a.meta.dtype))
 
 
-def permute(a: Node, order: tuple[int, ...]) -> Node:
+def permute(a: LazyNode, order: tuple[int, ...]) -> LazyNode:
     """Return the array with dimension `order[i]` at place i."""
     if order == tuple(range(len(order))):
         return a
     shape = tuple(a.meta.shape[d] for d in order)
-    return Node("permute", (a,), (("dims", order),), meta_of(shape, a.meta.dtype))
+    return LazyNode("permute", (a,), (("dims", order),), meta_of(shape, a.meta.dtype))
 
 
-def flip(a: Node, axes: tuple[int, ...]) -> Node:
+def flip(a: LazyNode, axes: tuple[int, ...]) -> LazyNode:
     """Return the array with the order along `axes` reversed."""
-    return Node("flip", (a,), (("dims", axes),), a.meta) if axes else a
+    return LazyNode("flip", (a,), (("dims", axes),), a.meta) if axes else a
 
 
-def broadcast(a: Node, shape: tuple[int, ...]) -> Node:
+def broadcast(a: LazyNode, shape: tuple[int, ...]) -> LazyNode:
     """Return the array repeated to a shape that it broadcasts to."""
     if shape == a.meta.shape:
         return a
-    return Node("broadcast", (a,), (), meta_of(shape, a.meta.dtype))
+    return LazyNode("broadcast", (a,), (), meta_of(shape, a.meta.dtype))
 
 
 def slice_(
-    a: Node, starts: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...]
-) -> Node:
+    a: LazyNode, starts: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...]
+) -> LazyNode:
     """Return `sizes` elements of every dimension, from `starts` on in `steps`."""
     if sizes == a.meta.shape and all(step == 1 for step in steps):
         return a
-    return Node("slice", (a,), (("starts", starts), ("steps", steps)), meta_of(sizes, a.meta.dtype))
+    return LazyNode(
+        "slice", (a,), (("starts", starts), ("steps", steps)), meta_of(sizes, a.meta.dtype)
+    )
 
 
-def update(a: Node, value: Node, starts: tuple[int, ...], steps: tuple[int, ...]) -> Node:
+def update(
+    a: LazyNode, value: LazyNode, starts: tuple[int, ...], steps: tuple[int, ...]
+) -> LazyNode:
     """Return `a` with the part that `slice_` reads replaced by `value`, which has its shape."""
     if value.meta.size == 0:
         return a
     if value.meta.shape == a.meta.shape and all(step == 1 for step in steps):
         return value
-    return Node("update", (a, value), (("starts", starts), ("steps", steps)), a.meta)
+    return LazyNode("update", (a, value), (("starts", starts), ("steps", steps)), a.meta)
 
 
-def view_node(view: View, base: Node) -> Node:
+def view_node(view: View, base: LazyNode) -> LazyNode:
     """Return what a view reads from its base."""
     match view:
         case ("index", starts, sizes, steps, shape):
@@ -92,7 +96,7 @@ def view_node(view: View, base: Node) -> Node:
             return broadcast(base, view[1])
 
 
-def write_node(view: View, base: Node, value: Node) -> Node:
+def write_node(view: View, base: LazyNode, value: LazyNode) -> LazyNode:
     """Return the base after `value`, of the view's type, was written to the view.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import Any
 
 import xyntra.array as xa
 from xyntra.array import Array
-from xyntra.array.dtypes import DTYPES, DType
+from xyntra.array.dtypes import DTYPES, ElementType
 from xyntra.errors import ModelError
 from xyntra.plan.files import replace_file
 
@@ -82,7 +82,7 @@ def load_safetensors(path: str | os.PathLike[str]) -> dict[str, Array]:
 
 def _checked(
     path: Any, name: str, fields: Any, size: int
-) -> tuple[DType, tuple[int, ...], int, int]:
+) -> tuple[ElementType, tuple[int, ...], int, int]:
     """Return the fields of an array once they are known to fit each other and the file."""
     try:
         dtype = DTYPES[_NAMES[fields["dtype"]]]

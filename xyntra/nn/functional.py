@@ -9,7 +9,7 @@ from typing import Any
 import xyntra.array as xa
 from xyntra.array import Array
 from xyntra.array.arrays import as_node, wrap
-from xyntra.array.graph import Node, meta_of
+from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.indexing import taken
 from xyntra.array.places import user_place
 from xyntra.errors import InputError
@@ -68,7 +68,7 @@ def conv(
     )  # fmt: skip
     a, w = as_node(x), as_node(weight.astype(x.dtype, copy=False))
     meta = meta_of((x.shape[0], weight.shape[0], *sizes), x.dtype)
-    found = wrap(Node("conv", (a, w), attrs, meta))
+    found = wrap(LazyNode("conv", (a, w), attrs, meta))
     return found if bias is None else found + bias.reshape((-1, *(1,) * rank))
 
 
@@ -84,7 +84,7 @@ def _pooled(op: str, x: Array, attrs: dict[str, Any]) -> Array:
     )
     sizes = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in rows]
     meta = meta_of((*x.shape[:2], *sizes), x.dtype)
-    return wrap(Node(op, (as_node(x),), tuple(attrs.items()), meta))
+    return wrap(LazyNode(op, (as_node(x),), tuple(attrs.items()), meta))
 
 
 def max_pool2d(
@@ -226,7 +226,7 @@ def scaled_dot_product_attention(
     )  # fmt: skip
     given = [query, key, value, *([] if mask is None else [mask])]
     meta = meta_of((*query.shape[:-1], value.shape[-1]), query.dtype)
-    return wrap(Node("attention", tuple(map(as_node, given)), attrs, meta))
+    return wrap(LazyNode("attention", tuple(map(as_node, given)), attrs, meta))
 
 
 def _mean_of(losses: Array, reduction: str) -> Array:

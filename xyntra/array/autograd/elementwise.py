@@ -11,7 +11,7 @@ from typing import Any
 
 from xyntra.array import elementwise as e
 from xyntra.array.arrays import Array
-from xyntra.array.autograd.registry import RULES, Step, rule, rules, summed_to
+from xyntra.array.autograd.registry import RULES, BackwardStep, rule, rules, summed_to
 
 rules(
     negative=lambda s: -s.g,
@@ -46,13 +46,13 @@ rules(
     sigmoid=lambda s: s.g * s.out * (1.0 - s.out),
 )
 
-Pair = Callable[[Step, Array, Array], tuple[Any, Any]]
+Pair = Callable[[BackwardStep, Array, Array], tuple[Any, Any]]
 
 
-def _double(function: Pair) -> Callable[[Step], Sequence[Array | None]]:
+def _double(function: Pair) -> Callable[[BackwardStep], Sequence[Array | None]]:
     """Return a rule of two operands, whose gradients are summed where they were broadcast."""
 
-    def found(step: Step) -> Sequence[Array | None]:
+    def found(step: BackwardStep) -> Sequence[Array | None]:
         x, y = (each.astype(step.out.dtype, copy=False) for each in step.args)
         pair = function(step, x, y)
         return [
@@ -63,14 +63,14 @@ def _double(function: Pair) -> Callable[[Step], Sequence[Array | None]]:
     return found
 
 
-def _power(s: Step, x: Array, y: Array) -> tuple[Array, Array]:
+def _power(s: BackwardStep, x: Array, y: Array) -> tuple[Array, Array]:
     """The logarithm is of positive bases; a power of 0 does not change with the exponent."""
     base = s.g * y * e.pow(x, e.where(e.equal(y, 0.0), 1.0, y - 1.0))
     positive = x > 0
     return base, e.where(positive, s.g * s.out * e.log(e.where(positive, x, 1.0)), 0.0)
 
 
-def _extreme(s: Step, x: Array, y: Array) -> tuple[Array, Array]:
+def _extreme(s: BackwardStep, x: Array, y: Array) -> tuple[Array, Array]:
     """Equal operands share the gradient."""
     same = e.where(e.equal(x, y), 0.5, 0.0).astype(s.g.dtype, copy=False)
     first = s.g * e.where(e.equal(x, s.out), 1.0 - same, 0.0)
@@ -100,12 +100,12 @@ for _name, _pair in _PAIRS.items():
 
 
 @rule("cast")
-def cast(step: Step) -> Sequence[Array | None]:
+def cast(step: BackwardStep) -> Sequence[Array | None]:
     return (step.g.astype(step.args[0].dtype, copy=False),)
 
 
 @rule("where")
-def where(step: Step) -> Sequence[Array | None]:
+def where(step: BackwardStep) -> Sequence[Array | None]:
     flags, x, y = step.args
     one, two = e.where(flags, step.g, 0.0), e.where(flags, 0.0, step.g)
     return (
@@ -116,7 +116,7 @@ def where(step: Step) -> Sequence[Array | None]:
 
 
 @rule("clip")
-def clip(step: Step) -> Sequence[Array | None]:
+def clip(step: BackwardStep) -> Sequence[Array | None]:
     """At a bound itself the element counts; beyond it, the bound does."""
     x, *bounds = step.args
     named = iter(bounds)
@@ -134,7 +134,7 @@ def clip(step: Step) -> Sequence[Array | None]:
 
 
 @rule("gelu")
-def gelu(step: Step) -> Sequence[Array | None]:
+def gelu(step: BackwardStep) -> Sequence[Array | None]:
     (x,) = step.args
     if step.attr("approximate") == "none":
         integral = (e.erf(x * sqrt_of(0.5)) + 1.0) * 0.5
@@ -147,7 +147,7 @@ def gelu(step: Step) -> Sequence[Array | None]:
 
 
 @rule("silu")
-def silu(step: Step) -> Sequence[Array | None]:
+def silu(step: BackwardStep) -> Sequence[Array | None]:
     (x,) = step.args
     gate = e.sigmoid(x)
     return (step.g * gate * (x * (1.0 - gate) + 1.0),)

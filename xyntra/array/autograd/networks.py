@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from xyntra.array.arrays import Array, node_of, wrap
-from xyntra.array.autograd.registry import Step, rule, summed_to
+from xyntra.array.autograd.registry import BackwardStep, rule, summed_to
 from xyntra.array.creation import ones, tril
 from xyntra.array.dtypes import bool_
 from xyntra.array.elementwise import where
-from xyntra.array.graph import Node
+from xyntra.array.graph import LazyNode
 from xyntra.array.manipulation import repeat
 from xyntra.array.reductions import softmax
 from xyntra.array.reductions import sum as sum_of
@@ -19,13 +19,13 @@ from xyntra.array.reductions import sum as sum_of
 Gradients = Sequence["Array | None"]
 
 
-def _node(op: str, step: Step, meta_like: Array, *arrays: Array) -> Array:
+def _node(op: str, step: BackwardStep, meta_like: Array, *arrays: Array) -> Array:
     nodes = tuple(node_of(each) for each in arrays)
-    return wrap(Node(op, nodes, step.node.attrs, meta_like._node.meta))
+    return wrap(LazyNode(op, nodes, step.node.attrs, meta_like._node.meta))
 
 
 @rule("conv")
-def convolution(step: Step) -> Gradients:
+def convolution(step: BackwardStep) -> Gradients:
     x, w = step.args
     return (
         _node("conv_input_gradient", step, x, step.g, x, w),
@@ -34,7 +34,7 @@ def convolution(step: Step) -> Gradients:
 
 
 @rule("conv_input_gradient")
-def convolution_input_gradient(step: Step) -> Gradients:
+def convolution_input_gradient(step: BackwardStep) -> Gradients:
     upstream, _, w = step.args
     return (
         _node("conv", step, upstream, step.g, w),
@@ -44,7 +44,7 @@ def convolution_input_gradient(step: Step) -> Gradients:
 
 
 @rule("conv_weight_gradient")
-def convolution_weight_gradient(step: Step) -> Gradients:
+def convolution_weight_gradient(step: BackwardStep) -> Gradients:
     upstream, x, _ = step.args
     return (
         _node("conv", step, upstream, x, step.g),
@@ -54,24 +54,24 @@ def convolution_weight_gradient(step: Step) -> Gradients:
 
 
 @rule("max_pool")
-def max_pool(step: Step) -> Gradients:
+def max_pool(step: BackwardStep) -> Gradients:
     (x,) = step.args
     return (_node("max_pool_gradient", step, x, step.g, x),)
 
 
 @rule("avg_pool")
-def average_pool(step: Step) -> Gradients:
+def average_pool(step: BackwardStep) -> Gradients:
     (x,) = step.args
     return (_node("avg_pool_gradient", step, x, step.g, x),)
 
 
 @rule("avg_pool_gradient")
-def average_pool_gradient(step: Step) -> Gradients:
+def average_pool_gradient(step: BackwardStep) -> Gradients:
     return _node("avg_pool", step, step.args[0], step.g), None
 
 
 @rule("attention")
-def attention(step: Step) -> Gradients:
+def attention(step: BackwardStep) -> Gradients:
     """By the weights, which are computed again."""
     q, k, v, *rest = step.args
     groups = q.shape[-3] // k.shape[-3] if step.attr("grouped") else 1

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xyntra.array.arrays import Array, node_of, wrap
-from xyntra.array.graph import Node, attributes
+from xyntra.array.graph import LazyNode, attributes
 from xyntra.array.reductions import reduced
 from xyntra.array.views import broadcast, reshape
 
-__all__ = ["CONSTANT", "RULES", "Step", "rule", "rules", "summed_to", "zeros_of"]
+__all__ = ["CONSTANT", "RULES", "BackwardStep", "rule", "rules", "summed_to", "zeros_of"]
 
 
-class Step:
+class BackwardStep:
     """One operation on the way back.
 
     Attributes:
@@ -26,7 +26,7 @@ class Step:
 
     __slots__ = ("args", "g", "node", "out")
 
-    def __init__(self, node: Node, g: Array) -> None:
+    def __init__(self, node: LazyNode, g: Array) -> None:
         self.node = node
         self.g = g
         self.out = wrap_again(node)
@@ -37,7 +37,7 @@ class Step:
         return attributes(self.node)[name]
 
 
-Rule = Callable[[Step], Sequence["Array | None"]]
+Rule = Callable[[BackwardStep], Sequence["Array | None"]]
 RULES: dict[str, Rule] = {}
 """For each operation what makes the gradients of its operands; None for one that has none."""
 CONSTANT = frozenset(
@@ -62,17 +62,17 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def rules(**functions: Callable[[Step], Any]) -> None:
+def rules(**functions: Callable[[BackwardStep], Any]) -> None:
     """Register rules of operations of one operand."""
     for name, function in functions.items():
         RULES[name] = _single(function)
 
 
-def _single(function: Callable[[Step], Any]) -> Rule:
+def _single(function: Callable[[BackwardStep], Any]) -> Rule:
     return lambda step: (function(step),)
 
 
-def wrap_again(node: Node) -> Array:
+def wrap_again(node: LazyNode) -> Array:
     """Return an array for a node, which stays that of the array that the user holds."""
     handle = node.handle
     array = wrap(node)
@@ -101,4 +101,4 @@ def spread(g: Array, axes: Sequence[int], shape: tuple[int, ...]) -> Array:
 
 def zeros_of(array: Array) -> Array:
     """Return zeros of the shape and the type of an array."""
-    return wrap(Node("full", (), (("value", 0),), array._node.meta))
+    return wrap(LazyNode("full", (), (("value", 0),), array._node.meta))

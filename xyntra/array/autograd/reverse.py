@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from xyntra.array.arrays import Array, node_of, wrap
 from xyntra.array.autograd import elementwise, networks, structure
-from xyntra.array.autograd.registry import CONSTANT, RULES, Step
-from xyntra.array.graph import Node
+from xyntra.array.autograd.registry import CONSTANT, RULES, BackwardStep
+from xyntra.array.graph import LazyNode
 from xyntra.errors import UnsupportedError
 
 __all__ = ["gradients", "pin"]
@@ -17,10 +17,10 @@ _RULES = (elementwise, structure, networks)
 """The modules that hold the rules."""
 
 
-def _order(roots: Sequence[Node], wanted: set[Node]) -> list[Node]:
+def _order(roots: Sequence[LazyNode], wanted: set[LazyNode]) -> list[LazyNode]:
     """Return the nodes that depend on wanted ones, each after those that it reads."""
-    depends: dict[Node, bool] = dict.fromkeys(wanted, True)
-    order: list[Node] = []
+    depends: dict[LazyNode, bool] = dict.fromkeys(wanted, True)
+    order: list[LazyNode] = []
     stack = list(roots)
     while stack:
         node = stack[-1]
@@ -40,14 +40,14 @@ def _order(roots: Sequence[Node], wanted: set[Node]) -> list[Node]:
     return order
 
 
-def pin(outputs: Sequence[Array], inputs: Sequence[Node]) -> None:
+def pin(outputs: Sequence[Array], inputs: Sequence[LazyNode]) -> None:
     """Let nodes between inputs and outputs keep what they are made of when they are computed."""
     for node in _order([node_of(each) for each in outputs], set(inputs)):
         node.pinned = True
 
 
 def gradients(
-    outputs: Sequence[Array], upstream: Sequence[Array | None], inputs: Sequence[Node]
+    outputs: Sequence[Array], upstream: Sequence[Array | None], inputs: Sequence[LazyNode]
 ) -> list[Array | None]:
     """Return the gradients of inputs, None for one that no output depends on.
 
@@ -61,7 +61,7 @@ def gradients(
     """
     roots = [node_of(each) for each in outputs]
     order = _order(roots, set(inputs))
-    found: dict[Node, Array] = {}
+    found: dict[LazyNode, Array] = {}
     for node, g in zip(roots, upstream, strict=True):
         if g is not None and node.meta.dtype.kind == "f":
             _add(found, node, g.astype(node.meta.dtype, copy=False))
@@ -77,12 +77,12 @@ def gradients(
                 f"{node.op} has no gradient",
                 hint="xa.stop_gradient(x) leaves it out",
             )
-        for each, g in zip(node.args, rule(Step(node, own)), strict=True):
+        for each, g in zip(node.args, rule(BackwardStep(node, own)), strict=True):
             if g is not None and each in active and each.meta.dtype.kind == "f":
                 _add(found, each, g)
     return [found.get(each) for each in inputs]
 
 
-def _add(found: dict[Node, Array], node: Node, g: Array) -> None:
+def _add(found: dict[LazyNode, Array], node: LazyNode, g: Array) -> None:
     known = found.get(node)
     found[node] = wrap(node_of(g)) if known is None else known + g

@@ -8,9 +8,9 @@ from math import prod
 
 from xyntra.array import elementwise as e
 from xyntra.array.arrays import Array, node_of, wrap
-from xyntra.array.autograd.registry import Step, rule, rules, spread, summed_to, zeros_of
+from xyntra.array.autograd.registry import BackwardStep, rule, rules, spread, summed_to, zeros_of
 from xyntra.array.dtypes import int64
-from xyntra.array.graph import Node, meta_of
+from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.indexing import put_along_axis, take_along_axis
 from xyntra.array.manipulation import flip, part, permute_dims, reshape
 from xyntra.array.products import contraction
@@ -27,19 +27,19 @@ rules(
     permute=lambda s: permute_dims(s.g, [s.attr("dims").index(d) for d in range(s.g.ndim)]),
     flip=lambda s: flip(s.g, axis=s.attr("dims")),
     broadcast=lambda s: summed_to(s.g, s.args[0].shape),
-    triangle=lambda s: wrap(Node("triangle", (node_of(s.g),), s.node.attrs, s.g._node.meta)),
+    triangle=lambda s: wrap(LazyNode("triangle", (node_of(s.g),), s.node.attrs, s.g._node.meta)),
 )
 
 
 @rule("slice")
-def slice_gradient(step: Step) -> Gradients:
+def slice_gradient(step: BackwardStep) -> Gradients:
     (x,) = step.args
     found = update(node_of(zeros_of(x)), node_of(step.g), step.attr("starts"), step.attr("steps"))
     return (wrap(found),)
 
 
 @rule("update")
-def update_gradient(step: Step) -> Gradients:
+def update_gradient(step: BackwardStep) -> Gradients:
     _, value = step.args
     starts, steps = step.attr("starts"), step.attr("steps")
     g = node_of(step.g)
@@ -48,7 +48,7 @@ def update_gradient(step: Step) -> Gradients:
 
 
 @rule("concat")
-def concat_gradient(step: Step) -> Gradients:
+def concat_gradient(step: BackwardStep) -> Gradients:
     axis, start, found = step.attr("axis"), 0, []
     for each in step.args:
         own = part(node_of(step.g), axis, start, each.shape[axis])
@@ -58,39 +58,39 @@ def concat_gradient(step: Step) -> Gradients:
 
 
 @rule("pad")
-def pad_gradient(step: Step) -> Gradients:
+def pad_gradient(step: BackwardStep) -> Gradients:
     (x,) = step.args
     return (wrap(slice_(node_of(step.g), step.attr("low"), x.shape, (1,) * x.ndim)),)
 
 
 @rule("gather")
-def gather_gradient(step: Step) -> Gradients:
+def gather_gradient(step: BackwardStep) -> Gradients:
     x, *places = step.args
     attrs = (("dims", step.attr("dims")), ("accumulate", True))
     nodes = (node_of(zeros_of(x)), node_of(step.g), *map(node_of, places))
-    return wrap(Node("put", nodes, attrs, x._node.meta)), *[None for _ in places]
+    return wrap(LazyNode("put", nodes, attrs, x._node.meta)), *[None for _ in places]
 
 
 @rule("put")
-def put_gradient(step: Step) -> Gradients:
+def put_gradient(step: BackwardStep) -> Gradients:
     x, value, *places = step.args
     own, g = [node_of(each) for each in places], node_of(step.g)
-    read = Node("gather", (g, *own), (("dims", step.attr("dims")),), value._node.meta)
+    read = LazyNode("gather", (g, *own), (("dims", step.attr("dims")),), value._node.meta)
     rest = g
     if not step.attr("accumulate"):
-        rest = Node("put", (g, node_of(zeros_of(value)), *own), step.node.attrs, x._node.meta)
+        rest = LazyNode("put", (g, node_of(zeros_of(value)), *own), step.node.attrs, x._node.meta)
     return wrap(rest), wrap(read), *[None for _ in places]
 
 
 @rule("take_along")
-def take_along_gradient(step: Step) -> Gradients:
+def take_along_gradient(step: BackwardStep) -> Gradients:
     x, places = step.args
     found = put_along_axis(zeros_of(x), places, step.g, axis=step.attr("axis"), accumulate=True)
     return found, None
 
 
 @rule("put_along")
-def put_along_gradient(step: Step) -> Gradients:
+def put_along_gradient(step: BackwardStep) -> Gradients:
     _, places, _ = step.args
     axis = step.attr("axis")
     read = take_along_axis(step.g, places, axis=axis)
@@ -101,7 +101,7 @@ def put_along_gradient(step: Step) -> Gradients:
 
 
 @rule("sort")
-def sort_gradient(step: Step) -> Gradients:
+def sort_gradient(step: BackwardStep) -> Gradients:
     (x,) = step.args
     axis = step.attr("axis")
     places = argsort(x, axis=axis, descending=step.attr("descending"))
@@ -109,26 +109,28 @@ def sort_gradient(step: Step) -> Gradients:
 
 
 @rule("top_k")
-def top_k_gradient(step: Step) -> Gradients:
+def top_k_gradient(step: BackwardStep) -> Gradients:
     (x,) = step.args
-    places = Node("top_k_places", step.node.args, step.node.attrs, meta_of(step.out.shape, int64))
+    places = LazyNode(
+        "top_k_places", step.node.args, step.node.attrs, meta_of(step.out.shape, int64)
+    )
     return (put_along_axis(zeros_of(x), wrap(places), step.g, axis=step.attr("axis")),)
 
 
 @rule("sum")
-def sum_gradient(step: Step) -> Gradients:
+def sum_gradient(step: BackwardStep) -> Gradients:
     return (spread(step.g, step.attr("axes"), step.args[0].shape),)
 
 
 @rule("mean")
-def mean_gradient(step: Step) -> Gradients:
+def mean_gradient(step: BackwardStep) -> Gradients:
     (x,) = step.args
     count = prod(x.shape[d] for d in step.attr("axes"))
     return (spread(step.g * (1.0 / count), step.attr("axes"), x.shape),)
 
 
 @rule("max", "min")
-def extreme_gradient(step: Step) -> Gradients:
+def extreme_gradient(step: BackwardStep) -> Gradients:
     """Equal extremes share the gradient."""
     (x,), axes = step.args, step.attr("axes")
     chosen = e.equal(x, spread(step.out, axes, x.shape)).astype(x.dtype)
@@ -137,7 +139,7 @@ def extreme_gradient(step: Step) -> Gradients:
 
 
 @rule("prod")
-def prod_gradient(step: Step) -> Gradients:
+def prod_gradient(step: BackwardStep) -> Gradients:
     """Products of all other elements, without a division: elements may be 0."""
     (x,), axes = step.args, step.attr("axes")
     rest = [d for d in range(x.ndim) if d not in axes]
@@ -152,13 +154,13 @@ def prod_gradient(step: Step) -> Gradients:
 
 
 @rule("cumulative_sum")
-def cumulative_sum_gradient(step: Step) -> Gradients:
+def cumulative_sum_gradient(step: BackwardStep) -> Gradients:
     axis = step.attr("axis")
     return (flip(cumulative_sum(flip(step.g, axis=axis), axis=axis), axis=axis),)
 
 
 @rule("cumulative_prod")
-def cumulative_prod_gradient(step: Step) -> Gradients:
+def cumulative_prod_gradient(step: BackwardStep) -> Gradients:
     """By a division: at elements that are 0 it is not finite."""
     axis = step.attr("axis")
     total = cumulative_sum(flip(step.g * step.out, axis=axis), axis=axis)
@@ -166,20 +168,20 @@ def cumulative_prod_gradient(step: Step) -> Gradients:
 
 
 @rule("softmax")
-def softmax_gradient(step: Step) -> Gradients:
+def softmax_gradient(step: BackwardStep) -> Gradients:
     axis = step.attr("axis")
     inner = sum_of(step.g * step.out, axis=axis, keepdims=True)
     return (step.out * (step.g - inner),)
 
 
 @rule("log_softmax")
-def log_softmax_gradient(step: Step) -> Gradients:
+def log_softmax_gradient(step: BackwardStep) -> Gradients:
     total = sum_of(step.g, axis=step.attr("axis"), keepdims=True)
     return (step.g - e.exp(step.out) * total,)
 
 
 @rule("einsum")
-def einsum_gradient(step: Step) -> Gradients:
+def einsum_gradient(step: BackwardStep) -> Gradients:
     left, right, out = step.attr("equation").replace("->", ",").split(",")
     x, y = (each.astype(step.g.dtype, copy=False) for each in step.args)
     pairs = ((left, right, y, step.args[0]), (right, left, x, step.args[1]))

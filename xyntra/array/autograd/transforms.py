@@ -10,7 +10,7 @@ from typing import Any
 from xyntra.array.arrays import Array, as_node, node_of, wrap
 from xyntra.array.autograd.registry import zeros_of
 from xyntra.array.autograd.reverse import gradients, pin
-from xyntra.array.graph import Node, State
+from xyntra.array.graph import LazyNode, RecordState
 from xyntra.array.places import user_place
 from xyntra.array.trees import flatten, unflatten
 from xyntra.errors import InputError
@@ -21,10 +21,10 @@ __all__ = ["grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
 def stop_gradient(x: Any, /) -> Array:
     """Return the array as one that gradients do not go through."""
     node = as_node(x)
-    return wrap(Node("stop", (node,), (), node.meta))
+    return wrap(LazyNode("stop", (node,), (), node.meta))
 
 
-def _marked(leaves: Sequence[Any]) -> tuple[list[Any], list[Node]]:
+def _marked(leaves: Sequence[Any]) -> tuple[list[Any], list[LazyNode]]:
     """Return arguments as arrays of their own, and the nodes that gradients are taken of."""
     arrays, nodes = [], []
     for each in leaves:
@@ -36,7 +36,7 @@ def _marked(leaves: Sequence[Any]) -> tuple[list[Any], list[Node]]:
                 place=user_place(),
                 hint="x.astype(xa.float32), or leave the argument out of argnums",
             )
-        own = Node("identity", (node,), (), node.meta)
+        own = LazyNode("identity", (node,), (), node.meta)
         arrays.append(wrap(own))
         nodes.append(own)
     return arrays, nodes
@@ -44,11 +44,11 @@ def _marked(leaves: Sequence[Any]) -> tuple[list[Any], list[Node]]:
 
 def _recorded(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Return what a function records; nodes that it computes keep what they were made of."""
-    State.keep += 1
+    RecordState.keep += 1
     try:
         return function(*arguments, **named)
     finally:
-        State.keep -= 1
+        RecordState.keep -= 1
 
 
 def value_and_grad(
@@ -156,7 +156,9 @@ def jvp(
         raise InputError(
             "array-gradient", "tangents have the shapes of the arguments", place=user_place()
         )
-    probes = [Node("identity", (node_of(zeros_of(each)),), (), each._node.meta) for each in outputs]
+    probes = [
+        LazyNode("identity", (node_of(zeros_of(each)),), (), each._node.meta) for each in outputs
+    ]
     slopes = gradients(outputs, [wrap(each) for each in probes], nodes)
     kept = [
         (slope, wrap(move)) for slope, move in zip(slopes, moved, strict=True) if slope is not None
