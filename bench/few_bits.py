@@ -5,6 +5,7 @@ At the sizes of a decoder of a billion parameters, with one row (decoding) and 1
 model is a chain of products with weights of its own, so that these come from memory. On the CPU
 both take turns. With `--target cuda`, which needs a GPU and PyTorch, the products are captured in a
 CUDA graph, beside f16 products of PyTorch; `--check` compares with float64 and does no more.
+`--prepare DIR --target cuda:sm_90a` compiles on any machine, for `--artifacts DIR` at the GPU.
 """
 
 from __future__ import annotations
@@ -35,13 +36,17 @@ _TOLERANCE = {"float32": 2e-6, "float16": 2e-3}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if every result was right."""
     parser = argparse.ArgumentParser(prog="python -m bench.few_bits", description=__doc__)
-    parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--target", default="cpu", help="cpu (default), cuda, cuda:sm_90a")
     parser.add_argument("--rows", type=int, nargs="*", default=_ROWS)
     parser.add_argument("--threads", type=int, default=1, help="on the CPU (default 1)")
     parser.add_argument("--rounds", type=int, default=15, help="of turns (default 15)")
     parser.add_argument("--check", action="store_true", help="compare results, and time nothing")
+    parser.add_argument("--prepare", type=Path, metavar="DIR", help="compile into it, and stop")
+    parser.add_argument("--artifacts", type=Path, metavar="DIR", help="what --prepare wrote")
     parser.add_argument("--json", type=Path, help="default: bench/results/few_bits-….json")
     options = parser.parse_args(arguments)
+    if options.prepare:
+        return _prepare(options)
     rows = []
     for count in options.rows:
         for steps, columns in _SIZES:
@@ -49,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _print(rows[-1])
     machine = describe()
     name = slug(machine)
-    if options.target == "cuda":
+    if _is_gpu(options):
         import torch
 
         machine["gpu"] = torch.cuda.get_device_name()
@@ -60,22 +65,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(any(row["wrong"] for row in rows))
 
 
-def _row(rows: int, steps: int, columns: int, options: argparse.Namespace) -> Row:
-    dtype = "float16" if options.target == "cuda" else "float32"
+def _is_gpu(options: argparse.Namespace) -> bool:
+    return bool(options.target.startswith("cuda"))
+
+
+def _prepare(options: argparse.Namespace) -> int:
+    """Compile the chains and the single products of all rows, without their weights."""
+    import xyntra
+
+    options.prepare.mkdir(parents=True, exist_ok=True)
+    for rows in options.rows:
+        for steps, columns in _SIZES:
+            x, layers = _case(rows, steps, columns, options)
+            for count in (1, _CHAIN):
+                executable = xyntra.compile(_model(x, layers[:count]), target=options.target)
+                file = options.prepare / _file(x, layers[:count])
+                executable.save(file, weights=False)
+                print(f"{file.name}: {len(executable.kernels)} kernels", flush=True)
+    return 0
+
+
+def _file(x: np.ndarray, layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
+    (rows, steps), columns = x.shape, layers[0][0].shape[0]
+    return f"few_bits_{rows}x{steps}x{columns}_{len(layers)}.xyn"
+
+
+def _case(
+    rows: int, steps: int, columns: int, options: argparse.Namespace
+) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+    """Return the input of a chain of products, and their weights."""
+    dtype = "float16" if _is_gpu(options) else "float32"
     shapes = [(steps, columns) if i % 2 == 0 else (columns, steps) for i in range(_CHAIN)]
     layers = [_layer(*shape, dtype, seed) for seed, shape in enumerate(shapes)]
-    x = np.random.default_rng(9).standard_normal((rows, steps)).astype(dtype)
-    single = _model(x, layers[:1])
-    found = _executable(single, x, options)(x)
+    return np.random.default_rng(9).standard_normal((rows, steps)).astype(dtype), layers
+
+
+def _row(rows: int, steps: int, columns: int, options: argparse.Namespace) -> Row:
+    x, layers = _case(rows, steps, columns, options)
+    found = np.asarray(_executable(x, layers[:1], options)(x))
     size = np.abs(x.astype(np.float64)) @ np.abs(_dequantized(layers[0])) + 1e-3
     error = np.abs(found.astype(np.float64) - x.astype(np.float64) @ _dequantized(layers[0]))
     row: Row = {"rows": rows, "steps": steps, "columns": columns, "microseconds": {}}
     row["error"] = float((error / size).max())
-    row["wrong"] = not row["error"] <= _TOLERANCE[dtype]
+    row["wrong"] = not row["error"] <= _TOLERANCE[x.dtype.name]
     row["weight_bytes"] = sum(q.nbytes + s.nbytes for q, s in layers) / _CHAIN
     if not options.check:
-        measure = _on_gpu if options.target == "cuda" else _on_cpu
-        row["microseconds"] = measure(_model(x, layers), x, layers, options)
+        measure = _on_gpu if _is_gpu(options) else _on_cpu
+        row["microseconds"] = measure(x, layers, options)
     return row
 
 
@@ -125,22 +161,28 @@ def _model(x: np.ndarray, layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> An
     return model
 
 
-def _executable(model: Any, x: np.ndarray, options: argparse.Namespace) -> Any:
+def _executable(x: np.ndarray, layers: Sequence[Any], options: argparse.Namespace) -> Any:
     import xyntra
 
-    threads = None if options.target == "cuda" else options.threads
-    return xyntra.compile(model, target=options.target, threads=threads)
+    threads = None if _is_gpu(options) else options.threads
+    if options.artifacts:
+        weights = {f"b{i}": packed for i, (packed, _) in enumerate(layers)}
+        weights |= {f"s{i}": scales for i, (_, scales) in enumerate(layers)}
+        file = options.artifacts / _file(x, layers)
+        return xyntra.load(file, weights=weights, threads=threads)
+    return xyntra.compile(_model(x, layers), target=options.target, threads=threads)
 
 
-def _on_cpu(model: Any, x: np.ndarray, layers: Sequence[Any], options: Any) -> dict[str, float]:
+def _on_cpu(x: np.ndarray, layers: Sequence[Any], options: Any) -> dict[str, float]:
     """Return the least microseconds of a product, by turns."""
     import onnxruntime
 
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = options.threads
     providers = ["CPUExecutionProvider"]
-    session = onnxruntime.InferenceSession(model.SerializeToString(), settings, providers)
-    executable = _executable(model, x, options)
+    model = _model(x, layers).SerializeToString()
+    session = onnxruntime.InferenceSession(model, settings, providers)
+    executable = _executable(x, layers, options)
     entrants: dict[str, Callable[[], object]] = {
         "xyntra": lambda: executable(x),
         "onnxruntime": lambda: session.run(None, {"x": x}),
@@ -154,13 +196,13 @@ def _on_cpu(model: Any, x: np.ndarray, layers: Sequence[Any], options: Any) -> d
     return {name: min(each) for name, each in times.items()}
 
 
-def _on_gpu(model: Any, x: np.ndarray, layers: Sequence[Any], options: Any) -> dict[str, float]:
+def _on_gpu(x: np.ndarray, layers: Sequence[Any], options: Any) -> dict[str, float]:
     """Return the median microseconds of a product in CUDA graphs, by turns."""
     import torch
 
     from bench.cuda.timing import captured, launches_of, take_turns
 
-    executable = _executable(model, x, options)
+    executable = _executable(x, layers, options)
     given = torch.from_numpy(x).cuda()
     output = torch.empty(executable.outputs[0].shape, device="cuda", dtype=torch.float16)
     weights = [torch.from_numpy(_dequantized(each).astype(x.dtype)).cuda() for each in layers]

@@ -254,6 +254,10 @@ class Scalar:
         converted = fits.select(self, 0)._convert(name, dtype)
         return fits.select(converted, 0 if unsigned else int(lowest))
 
+    def bitcast(self, dtype: str) -> Scalar:
+        """The same bits as an element of another dtype of as many."""
+        return self._convert("arith.bitcast", dtype)
+
     def saturate(self, dtype: str) -> Scalar:
         """Convert this float to an integer dtype of at most 16 bits, or to its nearest limit.
 

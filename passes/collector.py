@@ -12,7 +12,7 @@ __all__ = ["collector_paused"]
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep the collector from going, again and again, through modules and what passes hold."""
+    """Keep the collector from going, again and again, through what a compiler builds and keeps."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

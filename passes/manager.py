@@ -21,6 +21,7 @@ from xyntra.passes.pipeline_text import ROOT, PassStep, parse_pipeline
 from xyntra.passes.pipelines import PIPELINES, expand
 from xyntra.passes.registry import Pass, anchors_of, find_pass, is_pass
 from xyntra.passes.tracebacks import innermost
+from xyntra.spans import span
 
 from torch_mlir.passmanager import PassManager  # isort: skip  (after our way to import MLIR)
 
@@ -156,7 +157,8 @@ def _run(step: Runnable, module: ir.Operation, settings: _Settings) -> None:
     for hook in settings.hooks:
         hook.before(step.name, module)
     try:
-        _run_checked(step, module, settings)
+        with span(step.name, "pass"):
+            _run_checked(step, module, settings)
     except XyntraError as error:
         if isinstance(error, CompileError):
             error.during = error.during or step.name

@@ -41,8 +41,10 @@ _CHECK = "check-fusion"
 _LOWER = "lower-precision"
 _MERGE = "merge-contractions"
 _OBSERVE = "observe-magnitudes"
+_OBSERVE_PRODUCTS = "observe-products"
 _PACKED = ("w4", "w8")
 _QUANTIZE = "quantize-weights"
+_QUANTIZE_PRODUCTS = "quantize-products"
 _WIDEN = "widen-contractions"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
@@ -80,6 +82,7 @@ PIPELINES: dict[str, Pipeline] = {
         "named ops for what decomposed graphs spell out",
         (
             "integer-contractions",
+            "pack-weights",
             "recognize-patterns",
             "recognize-attention",
             "limit-keys",
@@ -142,6 +145,7 @@ PIPELINES: dict[str, Pipeline] = {
             "form-contraction-stages",
             "form-stages",
             "fold-padding",
+            "split-stage-loops",
             "align-operands",
             "fuse-column-slices",
             "fuse-row-statistics",
@@ -192,7 +196,8 @@ def fusion_pipeline(
         target: has steps of its own.
         fold_norms: whether norms are folded into products, on targets that do it.
         precision: what contractions of f32 compute in: "f32", "tf32" on tensor cores, or "f16" or
-            "bf16", in which tensors are stored, too; or "w4" or "w8", in which weights are.
+            "bf16", in which tensors are stored, too; or "int8", in which products with weights are
+            computed; or "w4" or "w8", in which weights are stored.
         merge_gates: whether launches can compute pairs of columns of a contraction, so that a gate
             and what it multiplies should be one.
         narrow_io: whether inputs and outputs of f32 have the type of `precision`, too.
@@ -211,6 +216,7 @@ def fusion_pipeline(
     lower = lowering(precision, target, narrow_io)
     if lower:  # before weights of one type are merged, and before narrow ones are widened
         place = elements.index(_WIDEN if precision in _PACKED else _MERGE)
+        place += precision == "int8"  # merged products have one factor to quantize
         elements[place:place] = lower
     return tuple(
         _with_options(element, options.get(name_of_element(element), []))
@@ -219,7 +225,12 @@ def fusion_pipeline(
 
 
 def observing_pipeline(
-    *, egraph: bool, fast_math: bool, target: TargetName, errors: str = "none"
+    *,
+    egraph: bool,
+    fast_math: bool,
+    target: TargetName,
+    errors: str = "none",
+    quantized: bool = False,
 ) -> tuple[str, ...]:
     """Return what compiles a model for this processor that returns magnitudes of its tensors.
 
@@ -227,19 +238,32 @@ def observing_pipeline(
         egraph: as in `fusion_pipeline`.
         fast_math: as there.
         target: for which precision is to be lowered: what comes before that is as for it.
-        errors: the 16-bit type of which errors are returned as well, or "none".
+        errors: the 16-bit type of which errors are returned as well, or "none"; or "int8" for the
+            factors of products with weights instead of magnitudes.
+        quantized: whether the model computes products in 8 bits or in f32, as an input says,
+            and returns nothing beside outputs.
     """
-    before = fusion_pipeline(egraph=egraph, fast_math=fast_math, target=target, precision="f16")
+    is_int8 = quantized or errors == "int8"
+    precision, lower = ("int8", _QUANTIZE_PRODUCTS) if is_int8 else ("f16", _LOWER)
+    before = fusion_pipeline(egraph=egraph, fast_math=fast_math, target=target, precision=precision)
     names = [name_of_element(each) for each in before]
     after = fusion_pipeline(egraph=egraph, fast_math=fast_math)
-    rest = after[[name_of_element(each) for each in after].index(_MERGE) :]
-    return (*before[: names.index(_LOWER)], f"{_OBSERVE}{{errors={errors}}}", *rest)
+    start = [name_of_element(each) for each in after].index(_MERGE) + is_int8
+    observe: tuple[str, ...] = (f"{_OBSERVE}{{errors={errors}}}",)
+    if is_int8:
+        observe = (_OBSERVE_PRODUCTS,)
+    if quantized:
+        quantize, *rest = lowering("int8", target, narrow_io=False)
+        observe = (_with_options(quantize, ["switches=true"]), *rest)
+    return (*before[: names.index(lower)], *observe, *after[start:])
 
 
 def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, ...]:
     """Return what gives tensors fewer bits, or weights alone, where kernels compute in f32."""
     if precision in _PACKED:
         return (_with_options(_QUANTIZE, [f"bits={precision[1:]}"]),)
+    if precision == "int8":
+        return (_QUANTIZE_PRODUCTS, "integer-contractions", "cse")
     if precision not in ("f16", "bf16"):
         return ()
     options = [f"type={precision}"]

@@ -80,4 +80,6 @@ def _own_settings(
     # A process that was forked before a test does not see what the test replaces.
     monkeypatch.setattr(kept_servers, "_FRESH", 0.0)
     monkeypatch.setenv("XYNTRA_STRICT", "true")  # a failure of ours is never worked around
-    monkeypatch.setenv("XYNTRA_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "xyntra-cache"))
+    base = tmp_path_factory.getbasetemp()
+    monkeypatch.setenv("XYNTRA_CACHE_DIR", str(base / "xyntra-cache"))
+    monkeypatch.setenv("XYNTRA_TUNING_DATABASE", str(base / "tuned.sqlite3"))

@@ -21,6 +21,7 @@ GIB = 1 << 30
 def _empty_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XYNTRA_CACHE_DIR")
+    monkeypatch.delenv("XYNTRA_TUNING_DATABASE")
     monkeypatch.delenv("XYNTRA_STRICT")
 
 
@@ -170,7 +171,7 @@ def test_required_settings_refuse_none(name: str) -> None:
 def test_messages_say_what_was_expected() -> None:
     assert refused(opt_level=9).message == "'opt_level' must be a whole number from 0 to 3, not 9"
     assert (
-        '"f32", "f16", "bf16", "w8", "w4", or "tf32" on NVIDIA GPUs, not \'half\''
+        '"f32", "f16", "bf16", "int8", "w8", "w4", or "tf32" on NVIDIA GPUs, not \'half\''
         in refused(precision="half").message
     )
     assert "4GiB" in refused(cache_size="big").message

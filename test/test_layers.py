@@ -13,6 +13,8 @@ from module_imports import imports, modules, syntax_tree
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("xyntra.tools",),
     ("xyntra.integrations",),
+    ("xyntra.nn", "xyntra.optim"),
+    ("xyntra.array",),
     (
         "xyntra",
         "xyntra.__init__",
@@ -20,10 +22,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "xyntra.api",
         "xyntra.compiler",
         "xyntra.executable",
+        "xyntra.kernels",
         "xyntra.worker",
     ),
     ("xyntra.observe", "xyntra.tune"),
-    ("xyntra.frontends", "xyntra.plan", "xyntra.targets"),
+    ("xyntra.frontends", "xyntra.lang", "xyntra.plan", "xyntra.targets"),
     ("xyntra.passes",),
     ("xyntra.dialects",),
     (
@@ -33,6 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "xyntra.config_sources",
         "xyntra.config_values",
         "xyntra.errors",
+        "xyntra.spans",
         "xyntra.suggestions",
         "xyntra.version",
     ),

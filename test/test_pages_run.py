@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -42,6 +43,15 @@ def test_the_page_does_what_it_says(name: str, shell: Path) -> None:
             wrong += run_python(text, line, names, name)
     assert set(kinds) == {"console", "pycon"}
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_page_of_modules_does_what_it_says(shell: Path) -> None:
+    dynamo = pytest.importorskip("torch._dynamo")
+    if "xyntra" not in dynamo.list_backends():  # in a clone whose entry points are not installed
+        dynamo.register_backend(
+            importlib.import_module("xyntra.integrations.torch_compile").backend, "xyntra"
+        )
+    test_the_page_does_what_it_says("tutorial-torch.md", shell)
 
 
 def test_what_differs_is_found(shell: Path) -> None:

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 
 from xyntra.errors import XyntraError
-from xyntra.tools.commands import compare, devices, explain
+from xyntra.tools.commands import bench, compare, devices, explain, tune, tuned
 from xyntra.tools.commands import compile as compile_command
 from xyntra.tools.commands import run as run_command
 from xyntra.tools.commands.report import ReportAction
@@ -23,7 +23,10 @@ _COMMANDS = {
     "compile": compile_command,
     "run": run_command,
     "explain": explain,
+    "bench": bench,
     "compare": compare,
+    "tune": tune,
+    "tuned": tuned,
     "devices": devices,
 }
 

@@ -14,12 +14,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xyntra.api import compile, devices, load  # noqa: A004
+    from xyntra.api import compile, devices, load, trace  # noqa: A004
     from xyntra.config import Config
     from xyntra.errors import XyntraError
     from xyntra.executable import Executable
+    from xyntra.kernels.kernel import kernel
 
-__all__ = ["Config", "Executable", "XyntraError", "compile", "devices", "load"]
+__all__ = [
+    "Config",
+    "Executable",
+    "XyntraError",
+    "compile",
+    "devices",
+    "kernel",
+    "load",
+    "trace",
+]
 
 _HOMES = {
     "Config": "config",
@@ -27,7 +37,9 @@ _HOMES = {
     "XyntraError": "errors",
     "compile": "api",
     "devices": "api",
+    "kernel": "kernels.kernel",
     "load": "api",
+    "trace": "api",
 }
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xyntra.config import Config, load_config
 
 if TYPE_CHECKING:
+    from xyntra.compiler.inputs.sizes import Sizes
+    from xyntra.compiler.inputs.source import ModelSource
     from xyntra.executable import Executable
+    from xyntra.observe.trace import TimeTrace
     from xyntra.targets.base import Device
 
 ConfigLike = Config | Mapping[str, object] | str | os.PathLike[str] | None
@@ -28,8 +32,10 @@ def compile(  # noqa: A001  (the name that users expect)
     precision: str | None = None,
     io: str | None = None,
     samples: Sequence[Any] | None = None,
+    tolerance: float | None = None,
     aliases: Mapping[str, str] | None = None,
     threads: int | None = None,
+    tune: float | str | None = None,
     trust_code: bool = False,
     config: ConfigLike = None,
 ) -> Executable:
@@ -44,20 +50,19 @@ def compile(  # noqa: A001  (the name that users expect)
         inputs: shapes or example arrays of inputs, by name or in order, in which a name stands for
             a size that `dims` gives; for a `torch.nn.Module` its example inputs.
         dims: sizes of dimensions that the model names, such as {"batch": 1}; wherever a name
-            stands, its size is the same. A range, such as {"seq": range(1, 513)}, leaves a
-            dimension free: the executable takes every size in it (on the CPU).
+            stands, its size is the same. A range, {"seq": range(1, 513)}, leaves it free (CPU).
         constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
             are no inputs of the executable any more, and an `If` that they decide takes its branch.
-        specialize: values that inputs will have: where a shape or a loop depends on one, the model
-            is compiled for it, and a call that gives another is an InputError.
-        precision: of a model of f32: "f32"; "f16" or "bf16" for weights and, on GPUs, tensors of 16
-            bits; "w8" or "w4" for weights of products in 8 or 4 bits, of models of f16, too; or on
-            an NVIDIA GPU "tf32", which rounds factors to 11 bits.
+        specialize: values that inputs will have, for which shapes and loops that depend on them are
+            compiled; a call that gives others is an InputError.
+        precision: of a model of f32: "f32"; "f16" or "bf16" for weights and, on GPUs, tensors;
+            "int8" for products of integers; "w8" or "w4" for weights; "tf32" on NVIDIA GPUs.
         io: types of inputs and outputs of f32: "model" for the same, or that of `precision`.
-        samples: inputs of a few usual calls (mappings by name, sequences in order, or arrays), by
-            which `precision` "f16" and "bf16" find what must stay f32 on GPUs.
+        samples, tolerance: inputs of usual calls, mappings, sequences or arrays, which choose for
+            `precision`, and the relative error of outputs that "int8" may have in them.
         aliases: the input that an output is written over, {"present": "past"} (docs/state.md).
         threads: that work on one call; `XYNTRA_THREADS`, or one for each core, where not given.
+        tune: time, such as "60s", to search before for faster schedules, which are kept.
         trust_code: allow MLIR text below the level of kernels, which can do what a program can.
         config: further settings: a `Config`, a mapping, or the path of a TOML file.
 
@@ -68,25 +73,40 @@ def compile(  # noqa: A001  (the name that users expect)
         ConfigError: a setting is wrong.
         CompileError: the compiler failed.
     """
-    from xyntra.compiler.driver import compile_source
     from xyntra.compiler.inputs.foreign_objects import is_torch_model
     from xyntra.compiler.inputs.sizes import sizes_of
     from xyntra.compiler.inputs.source import open_source
 
     others = {"dims": dims, "constants": constants, "specialize": specialize}
-    given = {"target": target, "precision": precision, "io": io, "threads": threads}
-    settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
+    given = {"precision": precision, "io": io, "threads": threads, "tolerance": tolerance}
+    settings = begin_trace(load_config(config, target=target, **given))
     if is_torch_model(model):
         from xyntra.compiler.torch_files import ensure_torch
 
         ensure_torch(model)
         from xyntra.compiler.torch_module import compile_torch  # loads torch
 
-        refused = {**others, "samples": samples, "aliases": aliases}
+        refused = {**others, "samples": samples, "aliases": aliases, "tune": tune}
         return compile_torch(model, inputs, settings, refused)
     source = replace(open_source(model), trusted=trust_code)
     sizes = sizes_of(inputs, **others, aliases=aliases)
-    return compile_source(source, sizes, settings, samples or ())
+    return _compiled(source, sizes, settings, samples or (), tune)
+
+
+def _compiled(
+    source: ModelSource,
+    sizes: Sizes,
+    settings: Config,
+    samples: Sequence[Any],
+    tune: float | str | None,
+) -> Executable:
+    if tune is None:
+        from xyntra.compiler.driver import compile_source
+
+        return compile_source(source, sizes, settings, samples)
+    from xyntra.compiler.tuning.session import compile_tuned
+
+    return compile_tuned(source, sizes, settings, tune, samples)
 
 
 def load(
@@ -117,7 +137,36 @@ def load(
     """
     from xyntra.compiler.saved import load_saved
 
-    return load_saved(path, load_config(threads=threads).threads, weights, target)
+    settings = begin_trace(load_config(threads=threads))
+    return load_saved(path, settings.threads, weights, target)
+
+
+def trace(path: str | os.PathLike[str]) -> AbstractContextManager[TimeTrace]:
+    """Return a context in which what is compiled and run is recorded, for Perfetto.
+
+        with xyntra.trace("trace.json"):
+            exe = xyntra.compile("model.onnx")
+            exe(x)
+
+    Args:
+        path: the JSON file that is written at the end of the context.
+
+    Raises:
+        InputError: `trace-running`: a trace is being recorded already.
+        ArchiveError: the file cannot be written.
+    """
+    from xyntra.observe.trace import trace
+
+    return trace(path)
+
+
+def begin_trace(settings: Config) -> Config:
+    """Begin the trace of this process that the setting `trace` asks for; returns the settings."""
+    if settings.trace is not None:
+        from xyntra.observe.trace import trace_process
+
+        trace_process(settings.trace)
+    return settings
 
 
 def devices() -> list[Device]:

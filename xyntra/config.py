@@ -16,17 +16,20 @@ from .config_sources import GivenSetting, check, find_file, from_environment, fr
 from .config_values import (
     SettingKind,
     choice,
+    file,
     flag,
     folder,
     integer,
     optional,
     pattern,
+    positive,
     seconds,
     size,
 )
 from .errors import ConfigError
 
-Precision = Literal["f32", "tf32", "f16", "bf16", "w8", "w4"]
+Precision = Literal["f32", "tf32", "f16", "bf16", "int8", "w8", "w4"]
+Calibration = Literal["minmax", "percentile", "mse"]
 Interface = Literal["model", "f16", "bf16"]
 
 
@@ -47,6 +50,18 @@ def user_cache_dir() -> Path:
     return (given if given.is_absolute() else home / ".cache") / "xyntra"
 
 
+def user_tuning_database() -> Path:
+    """Return where tuned schedules are kept: unlike a cache, nobody makes them again soon."""
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return user_cache_dir() / "tuned.sqlite3"
+    if sys.platform in ("win32", "darwin"):
+        return user_cache_dir().parent / "tuned.sqlite3"
+    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (given if given.is_absolute() else home / ".local/share") / "xyntra" / "tuned.sqlite3"
+
+
 def _setting(kind: SettingKind, default: object, *, codegen: bool = False) -> Any:
     metadata = {"kind": kind, "codegen": codegen}
     if callable(default):
@@ -62,9 +77,15 @@ class Config:
         target: where kernels run: "auto", or a target's name with an optional device number.
         precision: of models of f32: "f32", or "tf32" on NVIDIA GPUs, in which contractions round
             their factors, or "f16" or "bf16", in which weights are stored, and on GPUs also
-            tensors and factors; or "w8" or "w4", bits in which weights of products are stored.
+            tensors and factors; or "int8", in which products with weights are computed; or "w8" or
+            "w4", bits in which weights of products are stored.
         io: types of inputs and outputs of f32: "model" for those of the model, or that of
             `precision`.
+        calibration: with "int8", how samples give the range of a factor: "minmax" of its values,
+            "percentile" (99.99 % of them), or "mse", the range of least squared error.
+        symmetric: with "int8", whether integers of factors are signed, around 0.
+        tolerance: with "int8", how large the errors of outputs may become in samples, as root mean
+            square, relative to that of the output; products of large errors stay in f32 for it.
         threads: threads that work on one call; None means one for each core that this process
             may use.
         opt_level: LLVM's optimisation level, 0 to 3.
@@ -88,7 +109,11 @@ class Config:
         fold_norms: whether products of few rows, on GPUs, normalise what they read themselves.
         strict: whether a failure of a pass, or of the code generator on a kernel, is an error; off,
             compiling falls back to something more general, which `explain` and a warning name.
+        tuned: whether kernels get the schedules that tuning found best for them on this device.
+        tuning_database: the file that these are kept in.
         progress: whether progress is shown; None means only on a terminal.
+        trace: a JSON file to which a trace of what this process compiles and runs is written when
+            the process ends; None for no trace.
 
     Raises:
         ConfigError: a value has the wrong type or is out of range.
@@ -108,14 +133,18 @@ class Config:
             "tf32",
             "f16",
             "bf16",
+            "int8",
             "w8",
             "w4",
-            expected='"f32", "f16", "bf16", "w8", "w4", or "tf32" on NVIDIA GPUs',
+            expected='"f32", "f16", "bf16", "int8", "w8", "w4", or "tf32" on NVIDIA GPUs',
         ),
         "f32",
         codegen=True,
     )
     io: Interface = _setting(choice("model", "f16", "bf16"), "model", codegen=True)
+    calibration: Calibration = _setting(choice("minmax", "percentile", "mse"), "mse")
+    symmetric: bool = _setting(flag(), False)
+    tolerance: float = _setting(positive("a relative error above 0, such as 0.05"), 0.1)
     threads: int | None = _setting(optional(integer(1, 4096)), None)
     opt_level: int = _setting(integer(0, 3), 2, codegen=True)
     cache_dir: Path = _setting(folder(), user_cache_dir)
@@ -132,7 +161,10 @@ class Config:
     fast_math: bool = _setting(flag(), False, codegen=True)
     fold_norms: bool = _setting(flag(), True, codegen=True)
     strict: bool = _setting(flag(), False, codegen=True)
+    tuned: bool = _setting(flag(), True)
+    tuning_database: Path = _setting(file(), user_tuning_database)
     progress: bool | None = _setting(optional(flag()), None)
+    trace: Path | None = _setting(optional(file()), None)
 
     def __post_init__(self) -> None:
         for name, kind in KINDS.items():

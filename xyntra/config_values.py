@@ -12,7 +12,7 @@ import operator
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -101,6 +101,11 @@ def integer(low: int, high: int | None = None) -> SettingKind:
 
 def seconds() -> SettingKind:
     """Return the kind of a finite, positive time in seconds (float)."""
+    return positive("a number of seconds above 0")
+
+
+def positive(expected: str) -> SettingKind:
+    """Return the kind of a finite, positive number (float); `expected` says what it is."""
 
     def check(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -109,7 +114,7 @@ def seconds() -> SettingKind:
             raise ValueError
         return float(value)
 
-    return SettingKind("a number of seconds above 0", check, float)
+    return SettingKind(expected, check, float)
 
 
 def size() -> SettingKind:
@@ -136,6 +141,11 @@ def folder() -> SettingKind:
         return Path(os.path.abspath(os.path.expanduser(text)))
 
     return SettingKind("the path of a folder", check, is_path=True)
+
+
+def file() -> SettingKind:
+    """Return the kind of a file's path, as `folder` has that of a folder."""
+    return replace(folder(), expected="the path of a file")
 
 
 def optional(kind: SettingKind) -> SettingKind:

@@ -18,6 +18,7 @@ __all__ = [
     "ConfigError",
     "DeviceError",
     "InputError",
+    "KernelError",
     "MissingExtraError",
     "ModelError",
     "UnsupportedError",
@@ -127,6 +128,10 @@ class UnsupportedError(XyntraError):
 
 class InputError(XyntraError):
     """An array given at call time has the wrong name, shape, dtype, device or value."""
+
+
+class KernelError(XyntraError):
+    """A kernel written in Python is wrong: the place is a line and a column of the user's file."""
 
 
 class ConfigError(XyntraError):

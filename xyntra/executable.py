@@ -19,6 +19,7 @@ from xyntra.plan.container import write_container
 from xyntra.plan.files import make_folder, replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
+from xyntra.spans import calls_recorded, span
 from xyntra.suggestions import did_you_mean
 from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program, StreamProgram
 from xyntra.targets.checked_program import checked_program
@@ -144,7 +145,11 @@ class Executable:
         given = self._arranged(arrays, named)
         if isinstance(out, Mapping):
             out = self._out_in_order(out)
-        results = self._program.call(given, out)
+        if calls_recorded():
+            with span("call", "call"):
+                results = self._program.call(given, out)
+        else:
+            results = self._program.call(given, out)
         return results[0] if len(results) == 1 else tuple(results)
 
     def submit(self, /, *arrays: Any, **named: Any) -> Future:
@@ -179,7 +184,9 @@ class Executable:
         Raises:
             InputError: an input is missing, unknown, or does not fit, or `branch-not-compiled`.
         """
-        results = self._program.call(self._inputs.in_order(inputs), None)
+        given = self._inputs.in_order(inputs)
+        with span("call", "call"):
+            results = self._program.call(given, None)
         ports = self.artifact.plan.outputs
         return {port.name: array for port, array in zip(ports, results, strict=True)}
 
@@ -200,6 +207,14 @@ class Executable:
                 hint="call the executable with arrays",
             )
         return self._program.run_at
+
+    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None] | None:
+        """Return a function that runs the model on arrays of numpy that fit; None on a GPU.
+
+        It takes the inputs in order, and returns the outputs in new arrays, or None, having done
+        nothing, where an input is no contiguous array of numpy of the right dtype and shape.
+        """
+        return self._program.plain_call() if isinstance(self._program, HostProgram) else None
 
     def stream_call(self) -> Callable[..., None]:
         """Return a function that puts a model for a GPU on a stream, and checks nothing.

@@ -70,13 +70,14 @@ def _measured(
     if ours is not None:
         entry["facts"] = ours.facts
         entry["over floor"] = entry["us"]["xyntra"] / floor
-        if ours.launches is not None:
-            from bench.cuda.timing import captured, take_turns
+        if ours.launches:
+            from bench.decode.launch_times import launch_times, step_time
 
-            graphs = {"xyntra": captured(ours.launches, options.calls)}
-            graph = take_turns(graphs, options.calls, options.rounds)["xyntra"]
+            graph = step_time(ours.launches, options.calls, options.rounds)
             entry["us in one graph"] = graph
             entry["graph over floor"] = graph / floor
+            if options.launches:
+                entry["launches"] = launch_times(ours.launches, options.calls)
     entry["tokens per second"] = {n: case.batch / us * 1e6 for n, us in entry["us"].items()}
     return entry
 
@@ -150,9 +151,10 @@ def _line(entry: Mapping[str, Any]) -> str:
     graph = f", in one graph {entry['us in one graph']:.0f}" if "us in one graph" in entry else ""
     failed = "".join(f"; {name} failed" for name in entry["failed"])
     wrong = {name: f"{error:.1e}" for name, error in entry["error"].items()}
+    launches = "".join(f"\n  {us:6.2f} us {name}" for name, us in entry.get("launches", ()))
     return (
         f"batch {entry['batch']:2} length {entry['length']:5}: floor {entry['floor us']:.0f} us; "
-        f"{times}{graph}{failed}; errors {wrong}; {entry['facts']}"
+        f"{times}{graph}{failed}; errors {wrong}; {entry['facts']}{launches}"
     )
 
 
@@ -170,6 +172,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--calls", type=int, default=20, help="between two looks at the clock")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--minutes", type=float, default=60, help="no case is begun afterwards")
+    parser.add_argument("--launches", action="store_true", help="what each adds to ours")
     parser.add_argument("--output", type=Path, help="a JSON file")
     return parser.parse_args(arguments)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,13 +51,13 @@ class Entrant:
         step: runs it; on a GPU it need not have finished on return.
         result: runs it, and returns what it computes.
         facts: what is to be told beside its time.
-        launches: our launches of a step, to be captured; None for others.
+        launches: our launches of a step on a GPU, in order; none for others.
     """
 
     step: Step
     result: Callable[[], Array]
     facts: dict[str, Any]
-    launches: Step | None = None
+    launches: Sequence[Any] = ()
 
 
 def entrants(case: Case, weights: Mapping[str, Array], wanted: set[str]) -> dict[str, Any]:
@@ -118,11 +118,10 @@ def _ours(case: Case, weights: Mapping[str, Array], x: Array, last: Array) -> En
         "caches": len(exe.plan.aliases),
         "copied caches": sum(bool(port.copied) for port in exe.outputs),
     }
-    launches = None
+    launches: Sequence[Any] = ()
     if case.device == "cuda":
-        from bench.cuda.timing import launches_of
-
-        launches = launches_of(exe, given, [y])
+        launches = exe.launches([each.data_ptr() for each in (*given, y)])
+        facts |= {"launches": len(launches)}
     return Entrant(lambda: exe(*given, out=out), result, facts, launches)
 
 

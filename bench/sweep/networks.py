@@ -46,7 +46,9 @@ class Network:
 
         from verify.architectures.building import build
         from verify.architectures.catalogue import load
+        from verify.architectures.libraries import declare_operators
 
+        declare_operators()
         dtype = torch.float16 if self.target == "cuda" else torch.float32
         built = build(load()[self.architecture])
         found = [

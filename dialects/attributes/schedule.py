@@ -89,6 +89,31 @@ class Schedule:
                 found.append(f"{name} {list(value) if isinstance(value, tuple) else value}")
         return " ".join(found)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads: the emitter and its choices, in the order of names."""
+        return {_EMITTER: self.emitter, **dict(sorted(self.choices.items()))}
+
+    @classmethod
+    def from_json(cls, entries: Any) -> "Schedule":
+        """Rebuild the schedule that `to_json` described.
+
+        Raises:
+            CompileError: `bad-schedule`, `entries` describe none.
+        """
+        if not isinstance(entries, Mapping) or not all(isinstance(name, str) for name in entries):
+            raise _bad("a schedule is a table of choices")
+        choices = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in entries.items()
+        }
+        emitter = choices.pop(_EMITTER, "")
+        if not isinstance(emitter, str):
+            raise _bad(f"the emitter of a schedule is a text, got {emitter}")
+        for name, value in choices.items():
+            if not isinstance(value, (bool, int, str, tuple)):
+                raise _bad(f"{name} is a number, a flag, a text or a list of integers")
+        return cls(emitter, choices)
+
     def to_attribute(self) -> ScheduleAttr:
         """Return the attribute in the current context."""
         entries = {_EMITTER: self.emitter, **self.choices}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -15,13 +15,13 @@ from xyntra.passes.precision.decisions import decide
 from xyntra.passes.precision.roles import PrecisionRole, element_of
 from xyntra.passes.registry import register_pass
 
-__all__ = ["ERROR", "PEAK", "SIZE", "ObserveMagnitudes"]
+__all__ = ["ERROR", "PEAK", "SIZE", "ObserveMagnitudes", "Observed", "return_more"]
 
 PEAK, ERROR, SIZE = "xyntra.peak", "xyntra.error", "xyntra.size"
 """Prefixes of the names of what is returned, before the number of an operation."""
 
 _DTYPES = {"f16": "float16", "bf16": "bfloat16"}
-_Found = tuple[str, ir.Value, ir.Operation]
+Observed = tuple[str, ir.Value, ir.Operation]
 
 
 @register_pass
@@ -51,7 +51,7 @@ class ObserveMagnitudes:
         decisions = decide(block, 0.0)
         lowered = decide(block, float("inf")).lowered if self.errors != "none" else set()
         end = decisions.roles[-1][0]
-        found: list[_Found] = []
+        found: list[Observed] = []
         for number, (op, role) in enumerate(decisions.roles[:-1]):
             if role in (PrecisionRole.CONSTANT, PrecisionRole.MOVE) or len(op.results) != 1:
                 continue
@@ -62,11 +62,11 @@ class ObserveMagnitudes:
             found.append((f"{PEAK} {place}", _peak(b, op.results[0]), op))
             if number in lowered:
                 found += self._errors(b, op, role, number)
-        _return(function, end, found)
+        return_more(function, end, found, _first_nodes)
 
     def _errors(
         self, b: TensorBuilder, op: ir.Operation, role: PrecisionRole, number: int
-    ) -> Iterator[_Found]:
+    ) -> Iterator[Observed]:
         """What rounding the factors and the result of `op` adds, from exact factors on."""
         dtype = _DTYPES[self.errors]
         with b.insertion_point:
@@ -97,8 +97,17 @@ def _rounded(b: TensorBuilder, value: ir.Value, dtype: str) -> ir.Value:
     return b.map(lambda v: v.cast(dtype).cast("float32"), x, dtype="float32").value
 
 
-def _return(function: ir.Operation, end: ir.Operation, found: list[_Found]) -> None:
-    """Let the function return what was found as well, under these names."""
+def _first_nodes(op: ir.Operation) -> str:
+    return ", ".join(source_nodes(op.location)[:3])
+
+
+def return_more(
+    function: ir.Operation,
+    end: ir.Operation,
+    found: Sequence[Observed],
+    nodes: Callable[[ir.Operation], str],
+) -> None:
+    """Let the function return what was found as well, under these names, each with its nodes."""
     before = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     count = len(end.operands)
     with function.context:
@@ -112,7 +121,7 @@ def _return(function: ir.Operation, end: ir.Operation, found: list[_Found]) -> N
         if "res_attrs" in function.attributes:
             given = list(ir.ArrayAttr(function.attributes["res_attrs"]))
         for name, _, op in found:
-            label = f"{name} {', '.join(source_nodes(op.location)[:3])}"
+            label = f"{name} {nodes(op)}"
             given.append(ir.DictAttr.get({"xyntra.output": ir.StringAttr.get(label)}))
         function.attributes["res_attrs"] = ir.ArrayAttr.get(given)
     end.erase()

@@ -10,14 +10,13 @@ from typing import ClassVar, Literal
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.tensors.packed_product import PackedWeight, packed_product
+from xyntra.dialects.tensors.packed_product import PackedWeight
 from xyntra.passes.analysis.functions import function_blocks, weight_positions
 from xyntra.passes.analysis.locations import source_nodes
-from xyntra.passes.analysis.multiply_add import is_multiply_add
-from xyntra.passes.fusion.weights.weights import constant_of_fill
 from xyntra.passes.precision.report import PART, QUANTIZED_FROM, NodePrecision, record_precisions
 from xyntra.passes.precision.weight_part import BLOCK, WeightPart
 from xyntra.passes.recognize.dead_operations import erase_unused
+from xyntra.passes.recognize.matrix_products import MatrixProduct
 from xyntra.passes.registry import register_pass
 
 __all__ = ["QuantizeWeights"]
@@ -50,49 +49,6 @@ class QuantizeWeights:
         record_precisions(module, found)
 
 
-@dataclass(frozen=True)
-class _Product:
-    """A product of rows [..., K] with a weight.
-
-    Attributes:
-        op: the linalg.generic.
-        rows: number of the operand with the rows.
-        turned: whether the weight is [K, N], rather than [N, K].
-    """
-
-    op: ir.Operation
-    rows: int
-    turned: bool
-
-    @classmethod
-    def of(cls, op: ir.Operation, place: int) -> _Product | None:
-        """Return `op`, which reads a weight as operand `place`; None where it is none."""
-        if op.name != "linalg.generic" or list(op.attributes["operandSegmentSizes"]) != [2, 1]:
-            return None
-        body = op.regions[0].blocks[0]
-        if not is_multiply_add(body) and not is_multiply_add(body, widened=True):
-            return None
-        initial = constant_of_fill(op.operands[2])
-        if not isinstance(initial, ir.FloatAttr) or initial.value != 0:
-            return None
-        maps = [_dims(ir.AffineMapAttr(each).value) for each in op.attributes["indexing_maps"]]
-        weight, rows, result = maps[place], maps[1 - place], maps[2]
-        if not weight or not rows or not result or rows[:-1] != result[:-1]:
-            return None
-        if len(set(result)) != len(result) or rows[-1] in result or result[-1] in rows:
-            return None
-        if weight not in ([result[-1], rows[-1]], [rows[-1], result[-1]]):
-            return None
-        return cls(op, 1 - place, weight[0] == rows[-1])
-
-
-def _dims(map_: ir.AffineMap) -> list[int]:
-    """Return the loops that a map reads by; none where it does something else."""
-    if not all(isinstance(each, ir.AffineDimExpr) for each in map_.results):
-        return []
-    return [ir.AffineDimExpr(each).position for each in map_.results]
-
-
 class _Quantizer:
     """Rewrites one function."""
 
@@ -119,7 +75,9 @@ class _Quantizer:
                 parts = self._parts(argument, name, products[0].turned)
                 for each in products:
                     with each.op.location:
-                        self._rewrite(each, parts)
+                        each.replace(
+                            TensorBuilder(ir.InsertionPoint(each.op), each.op.location), parts
+                        )
                     nodes = ", ".join(source_nodes(each.op.location)[:3])
                     yield NodePrecision(nodes, f"w{self.bits}", "")
             replaced += [each.op for each in products]
@@ -162,15 +120,6 @@ class _Quantizer:
             zeros = part("zeros", [columns, blocks], "uint8")
         return PackedWeight(integers, scales, zeros, self.bits, steps)
 
-    def _rewrite(self, product: _Product, weight: PackedWeight) -> None:
-        op = product.op
-        b = TensorBuilder(ir.InsertionPoint(op), op.location)
-        rows = Tensor.of(op.operands[product.rows])
-        result = Tensor.of(op.results[0])
-        flat = b.reshape(rows, [prod(rows.shape[:-1]), weight.steps])
-        found = b.reshape(packed_product(b, flat, weight, result.dtype), result.shape)
-        op.results[0].replace_all_uses_with(found.value)
-
     def _finish(self) -> None:
         """Give the function the types and attributes of its arguments."""
         function = self.block.owner
@@ -182,13 +131,13 @@ class _Quantizer:
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(self.given)
 
 
-def _products(weight: ir.Value) -> tuple[list[_Product], str]:
+def _products(weight: ir.Value) -> tuple[list[MatrixProduct], str]:
     """Return the products that read a weight; none, perhaps with a reason, where it stays."""
     type_ = ir.RankedTensorType(weight.type)
     if str(type_.element_type) not in _FLOATS or type_.rank < 2:
         return [], ""
     uses = [(use.owner.operation, use.operand_number) for use in weight.uses]
-    found = [_Product.of(*use) for use in uses]
+    found = [MatrixProduct.of(*use) for use in uses]
     products = [each for each in found if each is not None]
     if not products:
         return [], "no matrix product reads it as it is"

@@ -13,7 +13,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import constant_attribute
 from xyntra.passes.analysis.views import RESHAPES
 
-__all__ = ["Dequantized", "DequantizedParameter", "dequantized"]
+__all__ = ["Dequantized", "DequantizedParameter", "behind_steps", "dequantized"]
 
 _EXTENSIONS = {"arith.extsi": "int8", "arith.extui": "uint8"}
 _CONVERSIONS = {"arith.sitofp": "int8", "arith.uitofp": "uint8"}
@@ -89,16 +89,22 @@ class Dequantized:
 
 def dequantized(value: ir.Value) -> Dequantized | None:
     """Return what `value` was dequantized from; None where that is not known."""
-    steps: list[ir.Operation] = []
-    while not isinstance(value.owner, ir.Block) and _is_step(value.owner.operation):
-        steps.insert(0, value.owner.operation)
-        value = value.owner.operation.operands[0]
+    value, steps = behind_steps(value)
     if isinstance(value.owner, ir.Block):
         return None
     op = value.owner.operation
     if op.name != "linalg.generic" or len(op.results) != 1 or not _reads_bytes(op):
         return None
     return _match(op, tuple(steps))
+
+
+def behind_steps(value: ir.Value) -> tuple[ir.Value, list[ir.Operation]]:
+    """Return what `value` was before reshapes and padding with zeros, and these, in order."""
+    steps: list[ir.Operation] = []
+    while not isinstance(value.owner, ir.Block) and _is_step(value.owner.operation):
+        steps.insert(0, value.owner.operation)
+        value = value.owner.operation.operands[0]
+    return value, steps
 
 
 def _reads_bytes(op: ir.Operation) -> bool:

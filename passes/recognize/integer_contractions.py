@@ -20,9 +20,9 @@ from xyntra.passes.recognize.dead_operations import erase_unused
 from xyntra.passes.recognize.dequantized import Dequantized, DequantizedParameter, dequantized
 from xyntra.passes.registry import register_pass
 
-__all__ = ["IntegerContractions"]
+__all__ = ["MOST_STEPS", "IntegerContractions"]
 
-_MOST_PRODUCTS = 2**31 // 255**2
+MOST_STEPS = 2**31 // 255**2
 """Products of two differences of bytes that surely fit 32 bits."""
 
 
@@ -91,7 +91,7 @@ def _contraction(op: ir.Operation) -> _Contraction | None:
     if sorted(written) != [number for number, kind in enumerate(kinds) if not kind]:
         return None
     extents = _extents(op, maps)
-    if extents is None or prod(extents[number] for number in reductions) > _MOST_PRODUCTS:
+    if extents is None or prod(extents[number] for number in reductions) > MOST_STEPS:
         return None
     second = dequantized(op.operands[1])
     if second is None:

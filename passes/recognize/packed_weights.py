@@ -14,7 +14,7 @@ from xyntra.passes.analysis.owners import constant_attribute
 from xyntra.passes.fusion.weights.weights import constant_of_fill
 from xyntra.passes.recognize.dead_operations import erase_unused
 
-__all__ = ["PackedMatmul", "packed_product_of"]
+__all__ = ["PackedMatmul", "body_form", "packed_product_of"]
 
 _LOOPS = 4
 _SYMMETRIC = {4: 8, 8: 128}
@@ -82,12 +82,12 @@ def _is_built_so(op: ir.Operation, found: PackedMatmul) -> bool:
             for name in ("indexing_maps", "iterator_types")
         )
         same = same and built.results[0].type == op.results[0].type
-        same = same and _form(built.regions[0].blocks[0]) == _form(op.regions[0].blocks[0])
+        same = same and body_form(built.regions[0].blocks[0]) == body_form(op.regions[0].blocks[0])
         erase_unused([built])
     return same
 
 
-def _form(body: ir.Block) -> list[tuple[object, ...]]:
+def body_form(body: ir.Block) -> list[tuple[object, ...]]:
     """Return a body as what it computes, with constants in their places."""
     numbers: dict[ir.Value, str] = {each: f"argument {i}" for i, each in enumerate(body.arguments)}
     form: list[tuple[object, ...]] = [tuple(str(value.type) for value in body.arguments)]

@@ -58,7 +58,7 @@ _QUALIFIED = frozenset(
     f"xyntra.{name}"
     for name in (
         "alias at_most_zero best boundaries constant copied cost fallbacks generic_loops inplace "
-        "kernel parallel parameters peaks precisions schedule unfused"
+        "kernel parallel parameters peaks precisions quantization schedule unfused"
     ).split()
 ) | {"linalg.memoized_indexing_maps"}
 FUNCTION_ATTRIBUTES = frozenset(

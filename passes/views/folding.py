@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.views import RESHAPES
+from xyntra.passes.recognize.packed_weights import packed_product_of
 from xyntra.passes.targets.target import Target
 from xyntra.passes.views.computed_reads import extract_of, extracts_in, loop_of, read_through
 from xyntra.passes.views.layout import Layout, Reading, reading
@@ -61,9 +62,16 @@ class Folding:
         self.affected: set[ir.Operation] = set()
         self.captures: dict[ir.Operation, list[tuple[ir.Operation, int]]] = {}
         self.replaced_reads: list[ir.Operation] = []
+        self.packed: set[ir.Operation] = set()
 
     def run(self) -> None:
         """Rewrite the block."""
+        # First, since it builds operations to compare with: what reads packed weights reads them,
+        # and their scales, in the order that its lowering expects.
+        generics = [view.operation for view in self.block.operations]
+        self.packed.update(
+            op for op in generics if op.name == "linalg.generic" and packed_product_of(op)
+        )
         ops = [view.operation for view in self.block.operations]
         copies = [op for op in ops if is_copy(op, self.interned)]
         for op in copies:
@@ -170,6 +178,8 @@ class Folding:
             self._visit_any_order(op)
         elif name in ENLARGING and self._is_placed(op):
             self._visit_enlarging(op, self.orders[op.results[0]])
+        elif op in self.packed:
+            self._visit_other(op)
         elif name == "linalg.generic" or (
             name.startswith("xyntra.") and "indexing_maps" in op.attributes
         ):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 
 import pytest
 
@@ -12,6 +13,7 @@ torch = pytest.importorskip("torch")
 from bench.sweep.checking import wrong_outputs  # noqa: E402
 from bench.sweep.collection import rows  # noqa: E402
 from bench.sweep.modules import Function  # noqa: E402
+from bench.sweep.networks import networks  # noqa: E402
 from bench.sweep.summary import lines, ratio  # noqa: E402
 
 
@@ -98,3 +100,11 @@ def test_ratios_are_those_to_the_best_peer() -> None:
     text = list(lines(found))
     assert text[0] == "FAILED c: it crashed"
     assert text[-1].startswith("2 rows: geometric mean 1.000, 1 above 1.05 (50.0%), 1 above 1.25")
+
+
+@pytest.mark.skipif(find_spec("timm") is None, reason="timm is not installed")
+def test_networks_of_timm_are_built_at_any_batch() -> None:
+    (network,) = networks("cpu", [3], ["resnet18"])
+    module, (image,), _ = network.build()
+    assert image.shape[0] == 6
+    assert torch.isfinite(module(image)[0]).all()

@@ -11,7 +11,6 @@ import pytest
 
 from xyntra.dialects import Kind
 from xyntra.observe.graph_export import to_dot, to_json
-from xyntra.observe.trace import write_trace
 from xyntra.plan.plan import Buffer, KernelCode, Plan, Port, Step
 from xyntra.plan.source_graph import SourceGraph, SourceNode
 
@@ -96,16 +95,6 @@ def test_json_holds_the_plan(plan: Plan) -> None:
     assert [kernel["bytes"] for kernel in found["kernels"]] == [48, 80, 25]
     assert found["inputs"][0] == {"name": ODD, "dtype": "float32", "shape": [2, 3], "buffer": 0}
     assert found["buffers"][1] == {"kind": "parameter", "bytes": 8, "name": "w"}
-
-
-def test_a_trace_lays_kernels_end_to_end(plan: Plan, tmp_path: object) -> None:
-    path = f"{tmp_path}/t.json"
-    write_trace(path, plan, [1000, 2500, 500])
-    with open(path) as file:
-        events = json.load(file)["traceEvents"]
-    assert [(event["ts"], event["dur"]) for event in events] == [(0, 1), (1, 2.5), (3.5, 0.5)]
-    assert [event["args"]["kernel"] for event in events] == ["e", "r", "e"]
-    assert events[0]["name"] == "elementwise: n1, n2"
 
 
 SOURCE = SourceGraph(

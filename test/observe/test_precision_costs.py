@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from xyntra.observe.precision_costs import (
     measure_errors,
     report_costs,
 )
+from xyntra.observe.precision_page import precision_page
 
 
 def test_errors_are_those_over_all_samples() -> None:
@@ -55,3 +58,27 @@ def test_the_report_has_the_worst_nodes() -> None:
     assert [name for name in nodes if name in text] == [f"node{i}" for i in range(4, 9)]
     data = json.loads(json.dumps(costs_as_data(costs, 1)))
     assert data["precisions"][1]["outputs"][0]["not_finite"] == 1
+
+
+def test_the_page_draws_every_precision_and_runs_nothing() -> None:
+    exact = [{"y<b>": np.float32([[1, 2], [3, 4]])}]
+    found = [{"y<b>": np.float32([[1, 2], [3, 4.01]])}]
+    broken = [{"y<b>": np.float32([[1, 2], [3, np.inf]])}]
+    nodes = {"<script>alert(1)</script>": math.inf, "second": 2e-3}
+    costs = [
+        PrecisionCost("f32", (), 2e6, 2048),
+        PrecisionCost("w8", measure_errors(exact, exact), 2e6, 2048),
+        PrecisionCost("int8", measure_errors(found, exact), 1e6, 1024, nodes),
+        PrecisionCost("f16", measure_errors(broken, exact), 1.5e6, 1024),
+    ]
+    text = precision_page(costs, 1, "a & b.onnx")
+    assert text.count("<circle") == 4
+    assert "f16: not finite" in text
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+    assert "y<b>" not in text
+    assert "a &amp; b.onnx" in text
+    assert "&lt;script&gt;" in text
+    svg = text[text.index("<svg") : text.index("</svg>") + len("</svg>")]
+    places = [float(each) for each in re.findall(r'<circle cx="[0-9.]+" cy="([0-9.]+)"', svg)]
+    assert places[0] == places[1] > places[2] > places[3] >= 0  # no error is lowest

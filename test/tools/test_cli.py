@@ -259,12 +259,13 @@ def test_outputs_with_odd_names_are_saved_apart() -> None:
 
 def test_a_trace_is_written() -> None:
     command("run", "mlp.onnx", "--random", "0", "--trace", "t.json")
-    events = json.loads(Path("t.json").read_text())["traceEvents"]
+    whole = json.loads(Path("t.json").read_text())["traceEvents"]
+    events = [event for event in whole if "kernel" in event.get("args", {})]
     names = [kernel.name for kernel in xyntra.compile("mlp.onnx").kernels]
     assert [event["args"]["kernel"] for event in events] == names
     assert all(event["ph"] == "X" and event["dur"] > 0 for event in events)
     ends = [event["ts"] + event["dur"] for event in events]
-    assert all(end <= event["ts"] + 1e-9 for end, event in zip(ends, events[1:], strict=False))
+    assert all(end <= event["ts"] + 1e-3 for end, event in zip(ends, events[1:], strict=False))
 
 
 def test_onnxruntime_agrees(capsys: pytest.CaptureFixture[str]) -> None:

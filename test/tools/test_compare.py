@@ -40,7 +40,7 @@ def test_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for line, code, says in (
-        (["compare", "m.onnx", "--precision", "f16,int8"], "config-value", "'int8'"),
+        (["compare", "m.onnx", "--precision", "f16,int3"], "config-value", "'int3'"),
         (["compare", "m.onnx", "--samples", "calls"], "no-samples", "calls"),
         (["run", "m.onnx", "--precision", "f16", "--samples", "gone"], "no-samples", "gone"),
     ):

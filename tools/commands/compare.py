@@ -19,6 +19,7 @@ from xyntra.tools.commands.model import (
     sizes_of,
     source_of,
 )
+from xyntra.tools.commands.standard_input import label_of
 
 if TYPE_CHECKING:
     from xyntra.compiler.inputs.source import ModelSource
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _RANDOM = 3
 """Samples that are made up where none are given."""
 _CALLS = 7
-_WIDTHS = ("f16", "bf16", "w8", "w4")
+_WIDTHS = ("f16", "bf16", "int8", "w8", "w4")
 
 
 def add_parser(commands: Any, name: str) -> None:
@@ -38,6 +39,7 @@ def add_parser(commands: Any, name: str) -> None:
     add_model_arguments(parser)
     parser.add_argument("--random", metavar="SEED", type=int, default=0, help="of made-up samples")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON, too")
+    parser.add_argument("--html", metavar="FILE", help="write it as a page with a chart, too")
     parser.set_defaults(precision="f16,bf16")
 
 
@@ -61,6 +63,12 @@ def run(options: argparse.Namespace) -> int:
 
         text = json.dumps(costs_as_data(costs, count), indent=2) + "\n"
         replace_file(options.json, [text.encode()])
+    if options.html:
+        from xyntra.observe.precision_page import precision_page
+        from xyntra.plan.files import replace_file
+
+        page = precision_page(costs, count, label_of(options))
+        replace_file(options.html, [page.encode()])
     return 0
 
 
@@ -79,7 +87,10 @@ def _costs(options: argparse.Namespace, names: Sequence[str]) -> tuple[list[Prec
     given = samples_of(options)
     samples = given or [random_inputs(exact.inputs, options.random + i) for i in range(_RANDOM)]
     executables = {"f32": exact} | {
-        name: compile_source(source, sizes, _in_precision(config, name), given) for name in names
+        name: compile_source(
+            source, sizes, _in_precision(config, name), samples if name == "int8" else given
+        )
+        for name in names
     }
     results = {
         name: [checked_call(each, sample, i) for i, sample in enumerate(samples)]
@@ -90,9 +101,10 @@ def _costs(options: argparse.Namespace, names: Sequence[str]) -> tuple[list[Prec
     for name, executable in executables.items():
         is_exact = name == "f32"
         errors = () if is_exact else measure_errors(results[name], results["f32"])
-        is_rounded = name in ("f16", "bf16")  # of factors, which single products are measured with
+        # Of w8 and w4, single products are not measured.
+        is_measured = name in ("f16", "bf16", "int8")
         nodes = (
-            {} if not is_rounded else _nodes(source, options, _in_precision(config, name), samples)
+            {} if not is_measured else _nodes(source, options, _in_precision(config, name), samples)
         )
         costs.append(PrecisionCost(name, errors, times[name], memory_of(executable.plan), nodes))
     return costs, len(samples)
@@ -113,6 +125,11 @@ def _nodes(
     source: ModelSource, options: argparse.Namespace, config: Config, samples: Sequence[Any]
 ) -> dict[str, float]:
     """What rounding each product alone adds."""
+    if config.precision == "int8":
+        from xyntra.compiler.driver import quantize_source
+
+        found = quantize_source(source, sizes_of(options), config, samples, ranked=True)
+        return {", ".join(found.nodes[i][:3]): error for i, error in found.errors.items()}
     from xyntra.compiler.code_target import CodeTarget
     from xyntra.compiler.driver import make_request
     from xyntra.compiler.sampling import observe

@@ -15,6 +15,7 @@ from xyntra.tools.commands.model import (
     add_model_arguments,
     executable_of,
     progress,
+    samples_of,
     settings_of,
     sizes_of,
     source_of,
@@ -60,14 +61,42 @@ def add_parser(commands: Any, name: str) -> None:
         metavar="DIR",
         help="write the smallest part of the model on which Xyntra fails, for a report",
     )
+    parser.add_argument(
+        "--trace", metavar="FILE.json", help="write a trace of compiling, for Perfetto"
+    )
+    parser.add_argument(
+        "--flamegraph",
+        metavar="FILE",
+        help="write where the time of compiling goes: an .svg, or a .json for speedscope",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Write what was asked for."""
+    if options.trace is None and options.flamegraph is None:
+        return _write_asked(options)
+    from xyntra.observe.flamegraph import check_name, write_flamegraph
+    from xyntra.observe.trace import trace
+
+    if options.flamegraph is not None:
+        check_name(options.flamegraph)
+    with trace(options.trace) as recorded:
+        status = _write_asked(options)
+    if options.flamegraph is not None:
+        write_flamegraph(options.flamegraph, recorded.stacks(), f"compiling {label_of(options)}")
+    return status
+
+
+def _write_asked(options: argparse.Namespace) -> int:
     if options.reproduce is not None:
         return _reproduce(options)
     if options.emit in LEVELS and not _wants_files(options):
         _write(_level_text(options), options.output)
+        return 0
+    if options.emit == "onnx" and settings_of(options).precision == "int8":
+        from xyntra.tools.commands.quantized import write_quantized
+
+        write_quantized(options)
         return 0
     executable = executable_of(options)
     if options.emit is None:
@@ -126,7 +155,8 @@ def _level_text(options: argparse.Namespace) -> bytes:
     settings = settings_of(options)
     with progress(f"compiling {label_of(options)}", settings):
         sizes, kernel = sizes_of(options), options.kernel
-        return emit_level(source_of(options), sizes, settings, options.emit, kernel)
+        samples = samples_of(options)
+        return emit_level(source_of(options), sizes, settings, options.emit, kernel, samples)
 
 
 def _write(text: bytes, output: str | None) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xyntra.api import begin_trace
 from xyntra.compiler.inputs.constants import parse_constant
 from xyntra.compiler.inputs.foreign_objects import is_torch_model
 from xyntra.compiler.inputs.sizes import Sizes, range_of
@@ -35,19 +36,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", metavar="T", help="where it runs: auto, cpu, cuda, cuda:N or cuda:ARCH"
     )
-    parser.add_argument(
-        "--precision",
-        metavar="P",
-        help="of a model of f32: f32, f16, bf16, w8 or w4, or tf32 on GPUs",
-    )
-    parser.add_argument(
-        "--io", metavar="P", help="of inputs and outputs: model, or the precision (f16 or bf16)"
-    )
-    parser.add_argument(
-        "--samples",
-        metavar="DIR",
-        help="folder of .npz files, each with the inputs of a call by name, for f16 and bf16",
-    )
+    _add_precision_arguments(parser)
     parser.add_argument(
         "--shape",
         metavar="NAME=1x3x224x224",
@@ -87,6 +76,33 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--config", metavar="FILE", help="settings, a TOML file")
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+
+
+def _add_precision_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--precision",
+        metavar="P",
+        help="of a model of f32: f32, f16, bf16, int8, w8 or w4, or tf32 on GPUs",
+    )
+    parser.add_argument(
+        "--io", metavar="P", help="of inputs and outputs: model, or the precision (f16 or bf16)"
+    )
+    parser.add_argument(
+        "--samples",
+        metavar="DIR",
+        help="folder of .npz files, each with the inputs of a call by name, for f16, bf16 and int8",
+    )
+    parser.add_argument(
+        "--tolerance",
+        metavar="ERROR",
+        type=float,
+        help="of outputs in samples, relative, that int8 may have (0.1)",
+    )
+    parser.add_argument(
+        "--calibration",
+        metavar="HOW",
+        help="of ranges for int8: minmax, percentile or mse (the default)",
+    )
 
 
 _DTYPE = re.compile(r"bool|bfloat16|float(16|32|64)|u?int(8|16|32|64)")
@@ -170,6 +186,8 @@ def settings_of(options: argparse.Namespace) -> Config:
         "target": options.target,
         "precision": options.precision,
         "io": options.io,
+        "tolerance": options.tolerance,
+        "calibration": options.calibration,
         "threads": options.threads,
         "parameters_root": options.parameters_root,
     }
@@ -223,7 +241,7 @@ def executable_of(options: argparse.Namespace) -> Executable:
         return _load(options)
     from xyntra.compiler.driver import compile_source
 
-    settings = settings_of(options)
+    settings = begin_trace(settings_of(options))
     with progress(f"compiling {label_of(options)}", settings):
         samples = samples_of(options)
         return compile_source(source_of(options), sizes_of(options), settings, samples)

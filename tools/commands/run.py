@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,9 @@ def add_parser(commands: Any, name: str) -> None:
         "--random", metavar="SEED", type=_parse_seed, help="random values for the inputs not given"
     )
     parser.add_argument("--save", metavar="DIR", help="write each output to DIR as NAME.npy")
-    parser.add_argument("--trace", metavar="FILE.json", help="write a trace of the kernels")
+    parser.add_argument(
+        "--trace", metavar="FILE.json", help="write a trace of compiling and running, for Perfetto"
+    )
     parser.add_argument(
         "--check", choices=["onnxruntime"], help="compare the outputs with this runtime's"
     )
@@ -57,17 +60,19 @@ def run(options: argparse.Namespace) -> int:
     """Run the model and do what was asked with its outputs."""
     if not is_saved(options):
         _take_shapes(options)
-    executable = executable_of(options)
-    feeds = _feeds(options, executable)
-    outputs = executable.run(feeds)
+    if options.trace:
+        from xyntra.observe.trace import trace
+
+        with trace(options.trace) as recorded:
+            executable, feeds, outputs = _run(options)
+            start = time.perf_counter_ns()
+            recorded.add_call(executable.plan, start, executable.time_kernels(feeds))
+    else:
+        executable, feeds, outputs = _run(options)
     for name, array in outputs.items():
         print(f"{name}: {array.dtype} {array.shape} {_digest(array)}")
     if options.save:
         _save(outputs, Path(options.save))
-    if options.trace:
-        from xyntra.observe.trace import write_trace
-
-        write_trace(options.trace, executable.plan, executable.time_kernels(feeds))
     if options.check:
         from xyntra.observe.check import compare
         from xyntra.tools.commands.inputs import bound_inputs
@@ -78,6 +83,13 @@ def run(options: argparse.Namespace) -> int:
         print(report.text)
         return 0 if report.agrees else 1
     return 0
+
+
+def _run(options: argparse.Namespace) -> tuple[Executable, Arrays, Arrays]:
+    """Return the model, its inputs and its outputs."""
+    executable = executable_of(options)
+    feeds = _feeds(options, executable)
+    return executable, feeds, executable.run(feeds)
 
 
 def _take_shapes(options: argparse.Namespace) -> None:

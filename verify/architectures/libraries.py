@@ -8,7 +8,7 @@ import logging
 import os
 import warnings
 
-__all__ = ["LIBRARIES", "import_libraries", "seed"]
+__all__ = ["LIBRARIES", "declare_operators", "import_libraries", "seed"]
 
 LIBRARIES = ("torch", "onnxscript", "transformers", "timm", "torchvision", "diffusers")
 _BOXES = "Tensor a, Tensor b, float c"
@@ -53,11 +53,32 @@ def import_libraries(libraries: tuple[str, ...] = LIBRARIES) -> None:
     import torch
 
     torch.set_num_threads(1)
-    _declare_operators()
+    declare_operators()
     for name in libraries:
         __import__(name)
     for name in ("torch.onnx", "torch", "transformers", "diffusers", "timm", "onnxscript"):
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+@functools.cache
+def declare_operators() -> None:
+    """Declare torchvision's operators where its library does not fit the installed torch.
+
+    Its Python code, which timm and transformers import, raises RuntimeError otherwise.
+    """
+    import torch
+
+    try:
+        path = _torchvision_library()
+    except ImportError:
+        return
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    _kept.append(library)
+    try:
+        torch.ops.load_library(path)
+    except (OSError, AttributeError):
+        for name, schema in _OPERATORS.items():
+            library.define(name + schema)
 
 
 def seed(number: int) -> None:
@@ -70,18 +91,6 @@ def seed(number: int) -> None:
     random.seed(number)
     np.random.seed(number)
     torch.manual_seed(number)
-
-
-def _declare_operators() -> None:
-    import torch
-
-    library = torch.library.Library("torchvision", "FRAGMENT")
-    _kept.append(library)
-    try:
-        torch.ops.load_library(_torchvision_library())
-    except (OSError, ImportError, AttributeError):
-        for name, schema in _OPERATORS.items():
-            library.define(name + schema)
 
 
 def _torchvision_library() -> str:

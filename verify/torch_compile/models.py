@@ -8,6 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
+from verify.architectures.libraries import declare_operators
+
 __all__ = ["CASES", "LARGE", "Batch", "Case"]
 
 Batch = tuple[torch.Tensor, torch.Tensor]
@@ -179,6 +181,7 @@ def channels_last() -> Case:
 
 
 def resnet() -> Case:
+    declare_operators()
     import timm
 
     return timm.create_model("resnet50", num_classes=10), _images(224, 32)

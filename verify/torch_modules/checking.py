@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 from verify.architectures.building import Built, build
 from verify.architectures.registry import Architecture
 
-__all__ = ["ENTRANCES", "check"]
+__all__ = ["ENTRANCES", "apart", "check"]
 
 Row = dict[str, Any]
 _BOUND = 1e-4
@@ -61,7 +62,19 @@ def check(architecture: Architecture, entrance: str, config: dict[str, object], 
 def _exported(built: Built, inputs: Sequence[Any], config: dict[str, object]) -> Any:
     import xyntra
 
-    return xyntra.compile(built.module, inputs=tuple(inputs), **config)
+    return xyntra.compile(built.module, inputs=tuple(inputs), config=config)
+
+
+def _from_a_file(built: Built, inputs: Sequence[Any], config: dict[str, object]) -> Any:
+    import torch
+
+    import xyntra
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/model.pt"
+        traced = torch.jit.trace(built.module, tuple(inputs), check_trace=False, strict=False)
+        torch.jit.save(traced, path)
+        return xyntra.compile(path, inputs=tuple(inputs), config=config)
 
 
 def _by_torch_compile(built: Built, inputs: Sequence[Any], config: dict[str, object]) -> Any:
@@ -84,6 +97,7 @@ def _eager(built: Built, inputs: Sequence[Any], config: dict[str, object]) -> An
 
 ENTRANCES: dict[str, Callable[[Built, Sequence[Any], dict[str, object]], Any]] = {
     "compile": _exported,
+    "torchscript": _from_a_file,
     "torch.compile": _by_torch_compile,
     "inductor": _by_inductor,
     "eager": _eager,
@@ -109,10 +123,11 @@ def _error(built: Built, found: Sequence[Any]) -> float:
 
     with torch.no_grad():
         wanted = built.module(*built.inputs.values())
-    return max(_apart(a, b) for a, b in zip(found, wanted, strict=True))
+    return max(apart(a, b) for a, b in zip(found, wanted, strict=True))
 
 
-def _apart(found: Any, wanted: Any) -> float:
+def apart(found: Any, wanted: Any) -> float:
+    """Return the largest difference in terms of the largest element; integers are exact."""
     import torch
 
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
@@ -145,8 +160,8 @@ def _errors_of_double(built: Built, found: Sequence[Any]) -> tuple[float, float]
     if not floats or any(e.dtype is not torch.float64 for e, _, _ in floats):
         return float("inf"), 0.0
     return (
-        max(_apart(ours, true) for true, ours, _ in floats),
-        max(_apart(eager, true) for true, _, eager in floats),
+        max(apart(ours, true) for true, ours, _ in floats),
+        max(apart(eager, true) for true, _, eager in floats),
     )
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Compile modules of model libraries: `python -m verify.torch_modules [--only PATTERN]`.
 
-Every network is built with random weights and goes through xyntra.compile(module, inputs) and
-through torch.compile(backend="xyntra"), each in a process of its own, and is compared with eager
+Every network is built with random weights, one with trained ones, and goes through
+xyntra.compile(module, inputs) and through torch.compile(backend="xyntra"), or with --entrance
+torchscript through a file of its trace, each in a process of its own, and is compared with eager
 PyTorch: right is within 1e-4 of the largest element, in float32. What PyTorch runs is named. With
 --times, the seconds from a module to its first result, without and with what caches keep, and the
 milliseconds of a call stand beside Inductor's. The exit status is 1 where one is neither right nor
@@ -22,18 +23,20 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
+from bench.harness.machine import describe
 from verify.architectures.children import ChildFailure, call
 from verify.architectures.libraries import import_libraries
 from verify.architectures.registry import Architecture
 from verify.torch_modules.catalogue import load
-from verify.torch_modules.checking import check
+from verify.torch_modules.checking import ENTRANCES, check
 
 __all__ = ["main"]
 
 Row = dict[str, Any]
 _CHECKED = ("compile", "torch.compile")
+_OURS = (*_CHECKED, "torchscript")
 _TIMED = ("compile", "torch.compile", "inductor", "eager")
-_LIBRARIES = ("torch", "transformers", "timm")
+_LIBRARIES = ("torch", "transformers", "timm", "torchvision")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,16 +49,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{each.name:32} {each.family:24} {each.library}")
         return 0
     import_libraries(_LIBRARIES)
-    rows: list[Row] = []
+    rows = _earlier(options)
+    found = {(row["name"], row["entrance"]) for row in rows}
     for architecture in chosen:
-        for entrance in _TIMED if options.times else _CHECKED:
+        for entrance in options.entrance or (_TIMED if options.times else _CHECKED):
+            if (architecture.name, entrance) in found:
+                continue
             row = {"name": architecture.name, "entrance": entrance}
             row |= _rows(architecture, entrance, options)
             rows.append(row)
             print(_line(row), flush=True)
             if options.json:
-                Path(options.json).write_text(json.dumps(rows, indent=1), encoding="utf-8")
+                text = json.dumps({"machine": describe(), "rows": rows}, indent=1)
+                Path(options.json).write_text(text + "\n", encoding="utf-8")
     return _report(rows, options)
+
+
+def _earlier(options: argparse.Namespace) -> list[Row]:
+    """Return the rows of a run that was ended."""
+    if not options.json or not Path(options.json).exists():
+        return []
+    rows: list[Row] = json.loads(Path(options.json).read_text(encoding="utf-8"))["rows"]
+    return rows
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,9 +79,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--all", action="store_true", help="those of verify.architectures, too")
     parser.add_argument("--list", action="store_true", help="name the networks")
     parser.add_argument("--times", action="store_true", help="wants a quiet machine")
+    parser.add_argument("--entrance", action="append", choices=tuple(ENTRANCES))
     parser.add_argument("--part", default="0/1", help="N/M: every Mth network from the Nth on")
     parser.add_argument("--seconds", type=float, default=300.0, help="for each")
-    parser.add_argument("--json", help="a file that is written as it goes")
+    parser.add_argument("--json", help="a file that is written as it goes, and gone on with")
     return parser
 
 
@@ -128,8 +144,10 @@ def _line(row: Row) -> str:
 
 
 def _report(rows: Sequence[Row], options: argparse.Namespace) -> int:
-    for entrance in _CHECKED:
+    for entrance in _OURS:
         own = [row for row in rows if row["entrance"] == entrance]
+        if not own:
+            continue
         counts = Counter(row["status"] for row in own)
         print(f"{entrance}: {', '.join(f'{n} {what}' for what, n in counts.most_common())}")
     if options.times:
@@ -137,7 +155,7 @@ def _report(rows: Sequence[Row], options: argparse.Namespace) -> int:
             for key in ("first_result_s", "again_s", "call_ms"):
                 print(f"{entrance} of inductor, {key}: {_ratio(rows, entrance, key)}")
     fine = ("right", "refused")
-    return 0 if all(row["status"] in fine for row in rows if row["entrance"] in _CHECKED) else 1
+    return 0 if all(row["status"] in fine for row in rows if row["entrance"] in _OURS) else 1
 
 
 def _ratio(rows: Sequence[Row], entrance: str, key: str) -> str:

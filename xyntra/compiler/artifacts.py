@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.code_target import CodeTarget
@@ -22,12 +22,15 @@ from xyntra.compiler.worker.request import Request
 from xyntra.config import Config
 from xyntra.errors import ArchiveError, WorkerError, XyntraError
 from xyntra.passes.optional import OPTIONAL_PASSES
+from xyntra.spans import span
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from xyntra.executable import Executable
     from xyntra.plan.artifact import Artifact
 
-__all__ = ["find_artifact", "load_artifact", "run_request"]
+__all__ = ["find_artifact", "load_artifact", "run_request", "weights_of"]
 
 _MOST_CRASHES = 4
 """Workers that are started for one model, each without one more pass that has crashed."""
@@ -52,14 +55,23 @@ def load_artifact(
     """
     from xyntra.compiler.saved import load_pickled
     from xyntra.executable import Executable
+
+    with span("load", "compile"):
+        weights = weights_of(artifact, source, parameters_root)
+        program = target.program(artifact, weights, threads)
+        return Executable(artifact, program, weights, (target.name, threads), load_pickled)
+
+
+def weights_of(
+    artifact: Artifact, source: ModelSource, parameters_root: Path | None = None
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the weights of a model as its artifact wants them; arguments as `load_artifact`."""
     from xyntra.plan.stored import rounded
 
     if artifact.plan.parameter_file and not source.references:
         path = parameter_file(artifact.plan.parameter_file, source.path, parameters_root)
         source = replace(open_onnx(path), kind=source.kind, model=source.model)
-    weights = rounded(artifact.plan, source.weights(artifact.plan.sources))
-    program = target.program(artifact, weights, threads)
-    return Executable(artifact, program, weights, (target.name, threads), load_pickled)
+    return rounded(artifact.plan, source.weights(artifact.plan.sources))
 
 
 def find_artifact(request: Request, config: Config, target: CodeTarget) -> Artifact:
@@ -67,9 +79,10 @@ def find_artifact(request: Request, config: Config, target: CodeTarget) -> Artif
     prepare = partial(target.prepare, config.threads)
     if not config.cache:
         return _compiled(request, config, prepare)
-    cache = DiskCache(config.cache_dir, config.cache_size)
-    key = _key(request, config, target)
-    found = _cached(cache, key)
+    with span("look into the cache", "compile"):
+        cache = DiskCache(config.cache_dir, config.cache_size)
+        key = _key(request, config, target)
+        found = _cached(cache, key)
     if found is not None:
         return found
     return _compiled(request, config, prepare, lambda data: cache.put(key, data))
@@ -82,7 +95,8 @@ def _compiled(
     keep: Callable[[bytes], object] = lambda _: None,
 ) -> Artifact:
     """Compile, and warn where the compiler fell back to something more general."""
-    data = run_request(request, config, meanwhile)
+    with span("wait for a worker", "compile"):
+        data = run_request(request, config, meanwhile)
     keep(data)
     artifact = _read(data, "worker")
     for sentence in artifact.plan.fallbacks:
@@ -110,7 +124,8 @@ def _key(request: Request, config: Config, target: CodeTarget) -> str:
     rewrites = request.fuse and request.egraph and find_spec("egglog") is not None
     given: list[object] = [request.shapes, request.dims, request.constants, request.magnitudes]
     given += [request.values, request.peaks, request.observe, request.observe_errors]
-    given += [request.aliases, request.ranges, request.named]
+    given += [request.aliases, request.ranges, request.named, request.tuned]
+    given += [request.quantization]
     facts = [request.kind, given, config.codegen_key(), rewrites, request.trusted]
     settings = json.dumps(facts, sort_keys=True)
     return cache_key("artifact", request.model, settings, target.code_key)

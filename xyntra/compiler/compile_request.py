@@ -9,7 +9,7 @@ from contextlib import ExitStack, nullcontext
 from xyntra.compiler.kernels.parallel import compiler_server
 from xyntra.compiler.model_import import ModelImport
 from xyntra.compiler.worker.fork_server import ForkServer
-from xyntra.compiler.worker.request import Request
+from xyntra.compiler.worker.request import CANDIDATES, COMPILED, SPACES, Request
 from xyntra.passes.collector import collector_paused
 
 
@@ -29,7 +29,11 @@ def compile_request(
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    if request.level != "artifact":
+    if request.level == SPACES:
+        from xyntra.compiler.tuning.spaces import list_spaces
+
+        return list_spaces(request)
+    if request.level not in COMPILED:
         from xyntra.compiler.levels import emit_text
 
         return emit_text(request)
@@ -46,4 +50,8 @@ def compile_request(
             from xyntra.compiler.free.artifact import make_free_artifact
 
             return make_free_artifact(request, compiler, rest)
+        if request.level == CANDIDATES:
+            from xyntra.compiler.tuning.candidates import compile_candidates
+
+            return compile_candidates(request, compiler)
         return make_artifact(request, ModelImport(request), compiler, rest)

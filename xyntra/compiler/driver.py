@@ -13,6 +13,7 @@ from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.inputs.magnitudes import unusual_magnitudes
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
+from xyntra.compiler.tuned_schedules import tuned_schedules
 from xyntra.compiler.worker.request import Level, Request
 from xyntra.config import Config
 from xyntra.errors import (
@@ -27,11 +28,16 @@ from xyntra.targets.table import CODE_LEVELS, TARGETS, entry_for
 if TYPE_CHECKING:
     import numpy as np
 
+    from xyntra.compiler.calibration.search import Quantization
     from xyntra.executable import Executable
 
 
 def compile_source(
-    source: ModelSource, sizes: Sizes, config: Config, samples: Sequence[Any] = ()
+    source: ModelSource,
+    sizes: Sizes,
+    config: Config,
+    samples: Sequence[Any] = (),
+    tuned: Mapping[str, tuple[str, float]] | None = None,
 ) -> Executable:
     """The executable of a model, from the cache where it is there.
 
@@ -40,11 +46,12 @@ def compile_source(
         sizes: of its free dimensions.
         config: how it is compiled.
         samples: inputs of calls, by which a lower precision is chosen.
+        tuned: schedules beside those of the tuning database, as requests have them.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    target = _target(source, config)
+    target = target_of_source(source, config)
     check_supported(config, target)
     if sizes.aliases and not target.backend.writes_inputs:
         raise UnsupportedError(
@@ -66,13 +73,62 @@ def compile_source(
                 hint=f"target='cpu', or one size: dims={{{next(iter(sizes.ranges))!r}: 128}}",
             )
         request = make_request(source, sizes, config, "artifact", target)
-        if len(samples) and config.precision in ("f16", "bf16"):
-            from xyntra.compiler.sampling import observe  # with numpy
-
-            kind = target.backend.name
-            request = replace(request, peaks=observe(source, request, config, kind, samples).peaks)
+        if tuned:
+            request = replace(request, tuned={**request.tuned, **tuned})
+        request = _sampled(source, request, config, target, samples)
         artifact = find_artifact(request, config, target)
         return load_artifact(artifact, source, target, config.threads, config.parameters_root)
+
+
+def quantize_source(
+    source: ModelSource,
+    sizes: Sizes,
+    config: Config,
+    samples: Sequence[Any],
+    *,
+    ranked: bool = False,
+) -> Quantization:
+    """Return which products of a model precision "int8" computes in integers, and by which ranges.
+
+    Args:
+        source: the model.
+        sizes: of its free dimensions.
+        config: how it is compiled.
+        samples: inputs of calls.
+        ranked: whether it is measured what each product alone changes, needed or not.
+
+    Raises:
+        XyntraError: the model is wrong or cannot be compiled, or a sample does not fit it.
+    """
+    from xyntra.compiler.calibration.search import quantize  # with numpy
+
+    target = target_of_source(source, config)
+    check_supported(config, target)
+    with _placed(source):
+        request = make_request(source, sizes, config, "artifact", target)
+        kind = target.backend.name
+        return quantize(source, request, config, kind, samples, ranked=ranked)
+
+
+def _sampled(
+    source: ModelSource,
+    request: Request,
+    config: Config,
+    target: CodeTarget,
+    samples: Sequence[Any],
+) -> Request:
+    """Return `request` with what samples say of a lower precision."""
+    kind = target.backend.name
+    if config.precision == "int8":
+        from xyntra.compiler.calibration.search import quantize  # with numpy
+
+        found = quantize(source, request, config, kind, samples)
+        return replace(request, quantization=found.ranges)
+    if len(samples) and config.precision in ("f16", "bf16"):
+        from xyntra.compiler.sampling import observe  # with numpy
+
+        return replace(request, peaks=observe(source, request, config, kind, samples).peaks)
+    return request
 
 
 def compile_apart(
@@ -87,7 +143,7 @@ def compile_apart(
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    target = _target(source, config)
+    target = target_of_source(source, config)
     check_supported(config, target)
     with _placed(source):
         request = make_request(source, Sizes(), config, "artifact", target)
@@ -101,7 +157,12 @@ def compile_apart(
 
 
 def emit_level(
-    source: ModelSource, sizes: Sizes, config: Config, level: Level, kernel: str = ""
+    source: ModelSource,
+    sizes: Sizes,
+    config: Config,
+    level: Level,
+    kernel: str = "",
+    samples: Sequence[Any] = (),
 ) -> bytes:
     """The text of a model at a level.
 
@@ -111,11 +172,12 @@ def emit_level(
         config: how it is compiled.
         level: where to stop.
         kernel: the name of the only kernel whose text is wanted; "" for all of the model.
+        samples: inputs of calls, by which a lower precision is chosen.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled that far.
     """
-    target = _target(source, config)
+    target = target_of_source(source, config)
     check_supported(config, target)
     check_level(level, target, kernel)
     if sizes.ranges:
@@ -127,10 +189,12 @@ def emit_level(
         )
     with _placed(source):
         request = make_request(source, sizes, config, level, target)
+        if level != "linalg":
+            request = _sampled(source, request, config, target, samples)
         return run_request(replace(request, kernel=kernel), config)
 
 
-def _target(source: ModelSource, config: Config) -> CodeTarget:
+def target_of_source(source: ModelSource, config: Config) -> CodeTarget:
     """Where a model is to run: what text below the level of kernels was made for, if not said."""
     return CodeTarget.of(source.target or "auto" if config.target == "auto" else config.target)
 
@@ -234,4 +298,5 @@ def make_request(
         cache_dir=str(config.cache_dir) if config.cache else None,
         cache_size=config.cache_size,
         trusted=source.trusted,
+        tuned=tuned_schedules(config, target) if config.tuned else {},
     )

@@ -30,11 +30,13 @@ from xyntra.passes.pipelines import (
     observing_pipeline,
 )
 from xyntra.passes.precision.magnitudes import note_magnitudes, note_peaks
+from xyntra.passes.precision.quantization import FactorRange, note_quantization
 from xyntra.passes.targets.table import TargetName
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
+from xyntra.spans import span
 from xyntra.targets.base import CALLS
 from xyntra.targets.kernel import CompiledKernel, KernelSource
 from xyntra.targets.table import CODE_LEVELS, backend_for, backend_named
@@ -75,7 +77,8 @@ def make_artifact(
         code_model = read_model(request)
         if code_model is not None:
             return _code_artifact(code_model, request, server, meanwhile)
-        lowered = lower_model(request, model)
+        with span("lower to kernels", "compile"):
+            lowered = lower_model(request, model)
         texts: list[bytes] = []
 
         def describe(kernels: ir.Operation) -> None:
@@ -84,8 +87,10 @@ def make_artifact(
             meanwhile()
 
         kernels = Lowered(lowered.module, lowered.plan)
-        full, code = compile_module(kernels, lowered.plan_of, request, server, describe)
-        return pack_artifact(request, full, code, *texts).to_bytes()
+        with span("compile kernels", "compile"):
+            full, code = compile_module(kernels, lowered.plan_of, request, server, describe)
+        with span("pack the artifact", "compile"):
+            return pack_artifact(request, full, code, *texts).to_bytes()
 
 
 @dataclass(frozen=True)
@@ -117,9 +122,9 @@ def lower_model(request: Request, model: ModelImport) -> LoweredModel:
         XyntraError: the model is wrong or cannot be compiled that far.
     """
     steps = resolve(_pipelines(request))
-    module = model.module()
-    note_magnitudes(module.operation, request.magnitudes)
-    note_peaks(module.operation, request.peaks)
+    with span("import", "compile"):
+        module = model.module()
+    _note_samples(module.operation, request)
     imported = module.operation.clone()
     operations = count_operations(imported)
 
@@ -131,6 +136,13 @@ def lower_model(request: Request, model: ModelImport) -> LoweredModel:
     compilation = Compilation(imported, _pipelines(request), plan, target, sentences)
     lowered = compile_levels(module.operation, compilation, steps, strict=request.strict)
     return LoweredModel(imported, lowered.module, lowered.result, plan)
+
+
+def _note_samples(module: ir.Operation, request: Request) -> None:
+    """Record in the module what weights and samples have shown."""
+    note_magnitudes(module, request.magnitudes)
+    note_peaks(module, request.peaks)
+    note_quantization(module, [FactorRange(*each) for each in request.quantization])
 
 
 def emit_text(request: Request) -> bytes:
@@ -147,8 +159,7 @@ def emit_text(request: Request) -> bytes:
                 return _llvm_text(only_kernel(code_model.sources, request.kernel))
             return code_model.text_at(request)
         module = import_module(request).operation
-        note_magnitudes(module, request.magnitudes)
-        note_peaks(module, request.peaks)
+        _note_samples(module, request)
         operations = count_operations(module)
         if request.parameters:
             module.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
@@ -227,6 +238,7 @@ def _pipelines(request: Request) -> tuple[str, ...]:
             fast_math=request.fast_math,
             target=backend_named(request.observe).name,
             errors=request.observe_errors,
+            quantized=bool(request.quantization),
         )
     kernels = kernel_pipeline(target)
     stages = [prepare, fuse if request.fuse else form, kernels]

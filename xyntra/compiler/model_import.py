@@ -3,12 +3,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module as import_from
+
 from xyntra.compiler.inputs.aliases import mark_aliases
 from xyntra.compiler.worker.request import Request
 from xyntra.dialects.mlir import ir
 from xyntra.errors import InputError
 
 __all__ = ["ModelImport", "import_module"]
+
+_PROGRAMS = {
+    "torch": ("xyntra.frontends.torch.importer", "import_program"),
+    "kernel": ("xyntra.frontends.kernel.importer", "import_kernel"),
+    "array": ("xyntra.frontends.arrays.importer", "import_arrays"),
+}
+"""The importers of those kinds of models that are an `AtenProgram`."""
 
 
 def import_module(request: Request) -> ir.Module:
@@ -37,14 +46,14 @@ def _imported(request: Request) -> ir.Module:
             aliases=request.aliases,
             waits=not request.architecture,
         )
-    if request.kind == "torch":
-        from xyntra.frontends.torch.importer import import_program
-
-        return import_program(
+    if request.kind in _PROGRAMS:
+        importer, function = _PROGRAMS[request.kind]
+        imported: ir.Module = getattr(import_from(importer), function)(
             request.model,
             context=ir.Context.current,
             max_tensor_bytes=request.max_tensor_bytes,
         )
+        return imported
     if request.dims:
         raise InputError(
             "unknown-dimension",
@@ -75,7 +84,7 @@ class ModelImport:
 
     def op_types(self) -> dict[str, str]:
         """Return the operator of each of the model's nodes by name, where known."""
-        if self._request.kind == "torch":
+        if self._request.kind in _PROGRAMS:
             from xyntra.frontends.torch.program import call_operators
 
             return call_operators(self._request.model)

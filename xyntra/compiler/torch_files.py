@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from xyntra.compiler.inputs.source import ModelSource
+from xyntra.compiler.torch_traces import Trace, TraceCache
 from xyntra.compiler.worker.answers import is_answer, result
 from xyntra.config import Config
 from xyntra.errors import InputError, MissingExtraError, ModelError, XyntraError
@@ -144,23 +145,35 @@ def _exported(path: str | os.PathLike[str], inputs: Mapping[str, Any] | None) ->
 def _read(
     path: Path, inputs: Mapping[str, Any] | Sequence[Any] | None, config: Config
 ) -> tuple[dict[str, Any], AtenProgram, dict[str, np.ndarray[Any, Any]]]:
-    with _opened(path) as file, tempfile.TemporaryFile() as store:
+    with _opened(path) as file:
+        packed = _packed_inputs(inputs)
+        kept = TraceCache(file, packed, config)
+        trace = kept.get()
+        if trace is None:
+            trace = _trace(file, packed, config)
+            kept.put(trace)
+    program = AtenProgram.from_bytes(trace.fields["program"].encode())
+    return trace.fields, program, _weights(trace)
+
+
+def _trace(file: BinaryIO, inputs: Any, config: Config) -> Trace:
+    """Return what a process of its own reads from a file."""
+    with tempfile.TemporaryFile() as store:
         size = os.fstat(file.fileno()).st_size
         request = {
             "parent": os.getpid(),
             "file": file.fileno(),
             "weights": store.fileno(),
-            "inputs": _packed_inputs(inputs),
+            "inputs": inputs,
             "memory": config.memory_limit or _MEMORY + _TIMES_FILE * size,
             "seconds": config.compile_timeout,
         }
         fields = json.loads(_asked(request, config.compile_timeout))
-        program = AtenProgram.from_bytes(fields["program"].encode())
-        return fields, program, _weights(store.fileno(), fields["weights"])
+        return Trace(fields, memoryview(mmap.mmap(store.fileno(), 0, access=mmap.ACCESS_READ)))
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[BinaryIO]:
     """Open an archive of TorchScript, and name it in what is raised about it."""
     try:
         with open_regular(path) as file:
@@ -223,13 +236,11 @@ def _content(file: IO[bytes], start: int) -> bytes:
     return file.read(_MOST_ANSWER)
 
 
-def _weights(store: int, entries: Sequence[Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the weights in the file that the reader has filled, mapped."""
-    if not entries:
-        return {}
-    memory = np.frombuffer(mmap.mmap(store, 0, access=mmap.ACCESS_READ), np.uint8)
+def _weights(trace: Trace) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the weights of a trace where they lie."""
+    memory = np.frombuffer(trace.weights, np.uint8)
     weights = {}
-    for name, dtype, shape, start in entries:
+    for name, dtype, shape, start in trace.fields["weights"]:
         kind = dtype_of(dtype)
         count = kind.itemsize * int(np.prod(shape, dtype=np.int64))
         weights[name] = memory[start : start + count].view(kind).reshape(shape)

@@ -26,6 +26,7 @@ from xyntra.errors import InputError
 from xyntra.executable import Executable
 from xyntra.frontends.torch.arrays import array_of, tensor_of
 from xyntra.frontends.torch.exporting import export_module, load_program
+from xyntra.passes.collector import collector_paused
 
 __all__ = ["TorchExecutable", "compile_torch"]
 
@@ -56,7 +57,8 @@ def compile_torch(
                 f"{name}= is for ONNX models",
                 hint="export the module for the sizes and values that it is to be compiled for",
             )
-    traced = _traced(model, inputs, config)
+    with collector_paused():  # tracing makes many objects, and hardly any garbage
+        traced = _traced(model, inputs, config)
     source = ModelSource("torch", traced.program.to_bytes(), None, {}, None, arrays=traced.weights)
     return TorchExecutable(compile_source(source, Sizes(), config), traced.layout)
 
@@ -147,7 +149,8 @@ class TorchExecutable(Executable):
 
 def _passed(value: Any) -> Any:
     """A tensor on the CPU as an array; others are passed on as they are."""
-    return array_of(value) if isinstance(value, torch.Tensor) and not value.is_cuda else value
+    on_host = isinstance(value, torch.Tensor) and not (value.is_cuda or value.is_meta)
+    return array_of(value) if on_host else value
 
 
 def _tensor(value: Any) -> torch.Tensor:

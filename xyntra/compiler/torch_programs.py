@@ -61,7 +61,7 @@ def exported_program(exported: torch.export.ExportedProgram) -> TracedProgram:
     program, weights, leaves = describe(decomposed(exported))
     result = _numbered(exported.call_spec.out_spec)
     layout = CallLayout(_arguments(exported), _held(exported), result, tuple(leaves))
-    return TracedProgram(program, weights, layout)
+    return TracedProgram(_with_output_names(program, layout), weights, layout)
 
 
 def script_program(script: Any, inputs: Mapping[str, Any] | Sequence[Any] | None) -> TracedProgram:
@@ -95,7 +95,27 @@ def script_program(script: Any, inputs: Mapping[str, Any] | Sequence[Any] | None
     program = replace(program, outputs=program.outputs[:count], requirements=tuple(requirements))
     kept = tuple(leaves[: len(leaves) - len(flags)])
     layout = CallLayout(_arguments(exported), _held(exported), result, kept, module.names)
-    return TracedProgram(program, weights, layout)
+    return TracedProgram(_with_output_names(program, layout), weights, layout)
+
+
+def _with_output_names(program: AtenProgram, layout: CallLayout) -> AtenProgram:
+    """Name outputs by the keys that a model returns them under; those without keys are numbered."""
+    names = [f"output{number}" for number in range(len(program.outputs))]
+    taken = {each.name for each in program.inputs}
+    paths, _ = pytree.tree_flatten_with_path(layout.result)
+    for (path, _), leaf in zip(paths, layout.leaves, strict=True):
+        name = ".".join(str(part) for part in map(_key, path))
+        if isinstance(leaf, int) and any(type(_key(part)) is str for part in path):
+            if name in taken:
+                return program
+            taken.add(name)
+            names[leaf] = name
+    return replace(program, output_names=tuple(names))
+
+
+def _key(part: Any) -> Any:
+    """Return the name, the key or the position that a part of a path stands for."""
+    return next(getattr(part, at) for at in ("key", "name", "idx") if hasattr(part, at))
 
 
 def _with_line(error: XyntraError, lines: Mapping[str, str]) -> XyntraError:

@@ -8,6 +8,7 @@ into a file that the caller has opened.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -31,6 +32,7 @@ def main() -> None:
     fields = json.load(sys.stdin.buffer)
     end_with_parent(fields["parent"])
     tempfile.tempdir = tempfile.gettempdir()  # a library that asks would look for one to write to
+    gc.disable()  # tracing makes many objects, and hardly any garbage
     confine()
     limit(fields["memory"], fields["seconds"])
     _write(fields["answer"], memoryview(answer(partial(_read, fields))), 0)

@@ -25,6 +25,7 @@ from xyntra.compiler.worker.pass_marks import mark_passes
 from xyntra.compiler.worker.request import Purpose, Request
 from xyntra.compiler.worker.surroundings import Surroundings
 from xyntra.compiler.worker.zygote import FORK, Zygote
+from xyntra.spans import span
 
 __all__ = ["run_zygotes"]
 
@@ -185,9 +186,14 @@ def _load_levels(kind: str, architecture: str) -> None:
         from xyntra.frontends.onnx import importer  # noqa: F401
     if kind == "torch":
         from xyntra.frontends.torch import importer as torch_importer  # noqa: F401
+    if kind == "kernel":
+        from xyntra.frontends.kernel import importer as kernel_importer  # noqa: F401
+    if kind == "array":
+        from xyntra.frontends.arrays import importer as array_importer  # noqa: F401
 
 
 def _compile(data: bytes, server: ForkServer | None) -> bytes:
     from xyntra.compiler.compile_request import compile_request
 
-    return compile_request(Request.from_bytes(data), server=server)
+    with span("answer a request", "compile"):
+        return compile_request(Request.from_bytes(data), server=server)

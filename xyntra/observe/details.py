@@ -41,6 +41,8 @@ def explain_kernel(plan: Plan, label: str, nanoseconds: Sequence[int] | None = N
         ["predicted", duration(kernel.predicted)],
         ["bound", kernel.bound or "not known"],
     ]
+    if kernel.tuned is not None:
+        rows.append(["tuned", f"{duration(kernel.tuned)} when its schedules were measured"])
     if launch.measured is not None:
         rows.append(["measured", duration(launch.measured)])
     lines = [*aligned(rows), ""]

@@ -39,6 +39,7 @@ def explain_schedules(launches: Sequence[Launch], width: int = 0) -> list[str]:
     for launch in found:
         told = schedule_lines(launch.kernel)
         if told:
-            lines += [f"{launch.label} {printable(launch.kernel.name)}"]
+            tuned = "" if launch.kernel.tuned is None else ", tuned"
+            lines += [f"{launch.label} {printable(launch.kernel.name)}{tuned}"]
             lines += [f"  {each}" for each in told]
     return [shorten(line, width) for line in [_TITLE, *lines]] if lines else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from typing import Any, get_args
 
 from xyntra.dialects.dtypes import ELEMENT_TYPES, item_bytes
@@ -167,6 +167,8 @@ def _check_kernel(kernel: KernelCode, place: str) -> None:
     _require(
         type(kernel.flops) is int and kernel.flops >= 0, f"{place} has no number of operations"
     )
+    known = kernel.tuned is None or (type(kernel.tuned) is float and 0 <= kernel.tuned < inf)
+    _require(known, f"{place} took a time that is none")
     texts = [kernel.source, *kernel.schedules]
     _require(all(isinstance(each, str) for each in texts), f"{place} has a text that is none")
     for kind in (*kernel.arguments, *kernel.results):

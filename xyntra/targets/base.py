@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from xyntra.errors import UnsupportedError
@@ -15,6 +15,7 @@ from xyntra.targets.kernel import CompiledKernel, KernelSource
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
     from xyntra.passes.lower.gpu.device import Feature
+    from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
     from xyntra.plan.plan import Port
 
@@ -112,6 +113,12 @@ class HostProgram(Program, Protocol):
                 may overlap anything else. Such an output is none of the results.
         """
 
+    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None]:
+        """Return a function that runs once on arrays of numpy that fit, and returns new ones.
+
+        It takes one value an input, and returns None, having done nothing, where one does not fit.
+        """
+
 
 @runtime_checkable
 class DeviceProgram(Program, Protocol):
@@ -179,6 +186,29 @@ class Backend(ABC):
             WrongMachine: the code does not run there.
         """
 
+    @abstractmethod
+    def tuning_key(self, ordinal: int, threads: int | None) -> str:
+        """Return what measured times hold for, as one line without versions.
+
+        Args:
+            ordinal: the number of the device.
+            threads: of the processor that work on one call; None for one a core.
+
+        Raises:
+            DeviceError: the machine has no such device.
+        """
+
+    def swept_bytes(self, weights: int) -> int:
+        """Return how much memory to walk through before a kernel is timed alone.
+
+        In a model its weights have been pushed out of the caches since the last call, where there
+        are more weights than these hold.
+
+        Args:
+            weights: bytes of those of the model.
+        """
+        return 0
+
     def device_name(self, ordinal: int) -> str:
         """Return what users call a device by its number."""
         return self.name
@@ -213,6 +243,18 @@ class Backend(ABC):
 
         Raises:
             CompileError: the module is not a kernel, or a library below failed on it.
+        """
+
+    @abstractmethod
+    def schedule_places(self, module: ir.Module, kernel: KernelSource) -> Sequence[SchedulePlace]:
+        """Return what has a schedule in a kernel, in order, with what it could be told.
+
+        Args:
+            module: the kernel's, parsed, at the level of kernels; it is changed.
+            kernel: tells what it is compiled for.
+
+        Raises:
+            CompileError: as `compile`.
         """
 
     @abstractmethod

@@ -30,6 +30,8 @@ class KernelSource:
             "stages".
         free: of a kernel whose sizes are told when it runs, as `FreeSource.to_json` has it; "" for
             others.
+        tuned: of a kernel whose schedules were found by measuring, the nanoseconds of a launch;
+            None for others.
     """
 
     name: str
@@ -41,6 +43,7 @@ class KernelSource:
     assembly: str = ""
     lines: tuple[int, ...] = ()
     free: str = ""
+    tuned: float | None = None
 
     @property
     def place(self) -> str:

@@ -36,11 +36,9 @@ def _classify_generic(op: ir.Operation) -> Kind:
     reduced = ["reduction" in str(kind) for kind in op.attributes["iterator_types"]]
     body = [view.operation.name for view in op.regions[0].blocks[0].operations]
     if not any(reduced):
-        return (
-            "data"
-            if set(body) <= {"linalg.yield", "linalg.index", "tensor.extract"}
-            else "elementwise"
-        )
+        moves = set(body) <= {"linalg.yield", "linalg.index", "tensor.extract"}
+        numbers = "linalg.index" in body and "tensor.extract" not in body
+        return "data" if moves and not numbers else "elementwise"
     maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
     inputs = maps[: len(maps) - len(op.results)]
     if len(inputs) >= 2 and any(name in ("arith.mulf", "arith.muli") for name in body):

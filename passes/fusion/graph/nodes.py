@@ -272,7 +272,8 @@ def _describe_parallel(
     role = KernelRole.LOOP if loops.writes_in_order else KernelRole.OPAQUE
     work = prod(shape) * about.cost
     rows = row_counts(shape)
-    moves, columns = about.cost == 0, column_counts(shape)
+    numbers = "linalg.index" in names and not about.gathers  # it writes them, and moves nothing
+    moves, columns = about.cost == 0 and not numbers, column_counts(shape)
     return Description(role, rows, 0, work, loops, about.gathers, moves, columns)
 
 

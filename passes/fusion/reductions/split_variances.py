@@ -29,6 +29,7 @@ __all__ = ["SplitVariances"]
 _BESIDE = 8  # columns that are contiguous in memory, at least
 _SHORTEST, _LONGEST = 32, 256  # elements of a part: what a few threads hold
 _ENOUGH_COLUMNS = 1 << 13  # of all parts, for all multiprocessors
+_LONGEST_ROW, _ENOUGH_ROWS = 1 << 13, 512  # likewise, of parts that are contiguous
 
 
 @register_pass
@@ -37,7 +38,8 @@ class SplitVariances:
     """Add up columns, and their squared deviations from the mean, part by part.
 
     Both are known of a part after one look at it; a small kernel combines them. Columns that
-    threads can hold in registers stay whole, and so do rows.
+    threads can hold in registers stay whole, and so do rows, but for those of several pieces, such
+    as of a channel in all images of a batch: their parts are contiguous.
     """
 
     name: ClassVar[str] = "split-variances"
@@ -62,18 +64,21 @@ class _Variance:
     Attributes:
         total: the operation that adds up elements.
         squares: the operation that adds up squares.
-        pieces: how many times there are columns beside one another.
-        length: elements of a column.
-        beside: columns beside one another.
+        shape: pieces, elements of a column of one, and columns beside one another.
         part: elements of a part.
+        batch: pieces that are one behind another in each column; 1 where each has its own columns.
     """
 
     total: ir.Operation
     squares: ir.Operation
-    pieces: int
-    length: int
-    beside: int
+    shape: tuple[int, int, int]
     part: int
+    batch: int = 1
+
+    @property
+    def length(self) -> int:
+        """Elements of a column."""
+        return self.batch * self.shape[1]
 
 
 def _found(squares: ir.Operation, held: int) -> _Variance | None:
@@ -96,21 +101,41 @@ def _found(squares: ir.Operation, held: int) -> _Variance | None:
     if map_of(squares, 0) != ir.AffineMap.get_identity(x.rank) or 0 in x.shape:
         return None
     reduced = ["reduction" in str(kind) for kind in squares.attributes["iterator_types"]]
-    first = reduced.index(True)
-    behind = first + sum(reduced)
     indexed = (map_of(squares, 1), map_of(squares, 2), map_of(total, 1))
-    if not all(reduced[first:behind]) or not all(_keeps_order(each, reduced) for each in indexed):
+    if not all(_keeps_order(each, reduced) for each in indexed):
         return None
-    pieces, length, beside = (
-        prod(x.shape[begin:end]) for begin, end in ((0, first), (first, behind), (behind, x.rank))
-    )
-    part = _part(pieces, length, beside)
-    if length * item_bytes(x.dtype) <= held or not part:
+    found = _columns(total, squares, x.shape, reduced)
+    if found is None or found.length * item_bytes(x.dtype) <= held:
         return None
     means = prod(ir.RankedTensorType(squares.operands[1].type).shape)
-    if means != pieces * beside or not _divides_by(squares.operands[1], length):
+    if means * found.length != prod(x.shape) or not _divides_by(squares.operands[1], found.length):
         return None
-    return _Variance(total, squares, pieces, length, beside, part)
+    return found
+
+
+def _columns(
+    total: ir.Operation, squares: ir.Operation, shape: tuple[int, ...], reduced: list[bool]
+) -> _Variance | None:
+    """Return how columns lie in a tensor, and how they are split; None where they are not."""
+    leading = reduced.index(False) if False in reduced else 0
+    batch_dims = leading if any(reduced[leading:]) else 0
+    first = reduced.index(True, batch_dims)
+    behind = first + sum(reduced[batch_dims:])
+    if not all(reduced[first:behind]):
+        return None
+    batch = prod(shape[:batch_dims])
+    pieces, length, beside = prod(shape[:first]), prod(shape[first:behind]), prod(shape[behind:])
+    if batch > 1 and beside > 1:
+        return None
+    part = _row_part(pieces, length) if batch > 1 else _part(pieces, length, beside)
+    return _Variance(total, squares, (pieces, length, beside), part, batch) if part else None
+
+
+def _row_part(pieces: int, length: int) -> int:
+    """Return how many contiguous elements equal parts should have; 0 where there are none."""
+    parts = [part for part in range(_SHORTEST, _LONGEST_ROW + 1) if length % part == 0]
+    enough = [part for part in parts if pieces * (length // part) >= _ENOUGH_ROWS]
+    return max(enough, default=0)
 
 
 def _part(pieces: int, length: int, beside: int) -> int:
@@ -229,14 +254,17 @@ def _rewrite(found: _Variance) -> list[ir.Operation]:
     total, squares, part = found.total, found.squares, found.part
     b = TensorBuilder(ir.InsertionPoint(total), squares.location)
     wide = default_dtype(ir.RankedTensorType(squares.results[0].type).element_type)
-    parts = found.length // part
+    pieces, length, beside = found.shape
+    parts = length // part
     whole = Tensor.of(squares.operands[0])
-    x = b.reshape(whole, [found.pieces, parts, part, found.beside])
+    x = b.reshape(whole, [pieces, parts, part, beside])
     sums = b.reduce(x, [2], "sum", accumulator=wide)
     own = b.map(lambda sum_: sum_ / part, sums, dtype=wide)
     apart = b.map(lambda each, mean: each.cast(wide) - mean, x, own, dtype=wide)
     inside = b.reduce(apart, [2], "sum", accumulator=wide, element=lambda each: each * each)
-    all_ = b.reduce(sums, [1], "sum", accumulator=wide)
+    inside, own, sums = (_by_columns(b, each, found) for each in (inside, own, sums))
+    dims = [1] if found.batch == 1 else [1, 2]
+    all_ = b.reduce(sums, dims, "sum", accumulator=wide)
     mean = b.map(lambda sum_: sum_ / found.length, all_, dtype=wide)
     between = b.map(
         lambda square, own, mean: square + (own - mean) * (own - mean) * part,
@@ -245,7 +273,16 @@ def _rewrite(found: _Variance) -> list[ir.Operation]:
         mean,
         dtype=wide,
     )
-    for op, value in ((total, all_), (squares, b.reduce(between, [1], "sum", accumulator=wide))):
+    for op, value in ((total, all_), (squares, b.reduce(between, dims, "sum", accumulator=wide))):
         shape = ir.RankedTensorType(op.results[0].type).shape
         op.results[0].replace_all_uses_with(b.reshape(value, shape).value)
     return [squares, total]
+
+
+def _by_columns(b: TensorBuilder, parts: Tensor, found: _Variance) -> Tensor:
+    """Return what is known of parts with those of a column together, if it has several pieces."""
+    if found.batch == 1:
+        return parts
+    columns = found.shape[0] // found.batch
+    apart = b.reshape(parts, [found.batch, columns, prod(parts.shape) // found.shape[0], 1])
+    return b.transpose(apart, [1, 0, 2, 3])

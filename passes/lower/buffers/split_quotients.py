@@ -16,7 +16,7 @@ from xyntra.passes.lower.loops.memrefs import has_static_layout, is_contiguous
 from xyntra.passes.lower.tensor.row_major import row_major_steps
 from xyntra.passes.registry import register_pass
 
-__all__ = ["SplitQuotients"]
+__all__ = ["SplitQuotients", "digits_of", "divides_contiguous", "split_loops"]
 
 _IN_VECTORS = (2, 4)  # copies that vectors hold side by side
 _LONG = 8  # copies that a loop writes
@@ -39,17 +39,28 @@ class SplitQuotients:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every linalg.generic below `module` that divides the number of a loop."""
         for op in operations_named(module, "linalg.generic"):
-            digits = _digits(op)
-            if digits is not None:
-                with op.context, op.location, ir.InsertionPoint(op):
-                    _Split(op, digits).run()
+            digits = digits_of(op)
+            if digits is not None and not _has_short_end(op, digits):
+                split_loops(op, digits)
 
 
 Digits = list[list[int]]
 """For every loop the extents of those that take its place, outermost first."""
 
 
-def _digits(op: ir.Operation) -> Digits | None:
+def split_loops(op: ir.Operation, digits: Digits, outside: ir.Operation | None = None) -> None:
+    """Put loops for every digit in the place of those of `op`, which is erased.
+
+    Args:
+        op: a linalg.generic on memrefs.
+        digits: of its loops, from `digits_of`.
+        outside: views of operands are made before this operation around `op`; None for before `op`.
+    """
+    with op.context, op.location:
+        _Split(op, digits, outside or op).run()
+
+
+def digits_of(op: ir.Operation) -> Digits | None:
     """Return the digits of the loops of `op`; None where none is divided, or they cannot be."""
     maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
     items = [item for each in maps for item in each.results]
@@ -66,12 +77,21 @@ def _digits(op: ir.Operation) -> Digits | None:
         if any(larger % smaller for larger, smaller in pairwise(sizes)):
             return None
         found.append([larger // smaller for larger, smaller in pairwise(sizes)])
-    written = maps[-1].results[-1] if len(maps[-1].results) else None
-    if isinstance(written, ir.AffineDimExpr):
-        innermost = found[int(written.position)]
-        if len(innermost) > 1 and innermost[-1] < _LONG and innermost[-1] not in _IN_VECTORS:
-            return None
     return found
+
+
+def divides_contiguous(op: ir.Operation, digits: Digits) -> list[int]:
+    """Return the digits of the loop along which results are contiguous, if it has several."""
+    written = ir.AffineMapAttr(list(op.attributes["indexing_maps"])[-1]).value
+    last = written.results[-1] if len(written.results) else None
+    innermost = digits[int(last.position)] if isinstance(last, ir.AffineDimExpr) else []
+    return innermost if len(innermost) > 1 else []
+
+
+def _has_short_end(op: ir.Operation, digits: Digits) -> bool:
+    """Whether the innermost loop would be a short one that fills no vector."""
+    *_, last = divides_contiguous(op, digits) or [_LONG]
+    return last < _LONG and last not in _IN_VECTORS
 
 
 def _division(item: ir.AffineExpr) -> tuple[int, int] | None:
@@ -91,11 +111,13 @@ class _Split:
 
     op: ir.Operation
     digits: Digits
+    outside: ir.Operation
 
     def run(self) -> None:
         maps = [ir.AffineMapAttr(each).value for each in self.op.attributes["indexing_maps"]]
-        pairs = [self._operand(*each) for each in zip(self.op.operands, maps, strict=True)]
-        copy = self.op.clone().operation
+        with ir.InsertionPoint(self.outside):
+            pairs = [self._operand(*each) for each in zip(self.op.operands, maps, strict=True)]
+        copy = self.op.clone(ip=ir.InsertionPoint(self.op)).operation
         for number, (value, _) in enumerate(pairs):
             copy.operands[number] = value
         loops = sum(map(len, self.digits))

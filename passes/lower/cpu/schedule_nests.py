@@ -14,6 +14,7 @@ from xyntra.passes.lower.cpu.emitters import STAGES, emitter_names
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.schedule.emitter import EmitterSweep, NestEmitter, checked_choices
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule, schedule_of
+from xyntra.passes.lower.kernels.given_schedules import place_schedules
 from xyntra.passes.lower.loops.linear_nest import analysed_once
 from xyntra.passes.lower.loops.taken import Taken
 from xyntra.passes.registry import register_pass
@@ -29,7 +30,8 @@ class ScheduleNests:
 
     It stands on the nest that an emitter starts from. Neighbours that are computed with it, such as
     the fill before a product and what follows element by element, have none. A schedule that is
-    there already is kept. A nest that no emitter takes is left to `convert-linalg-to-loops`.
+    there already is kept, and so is one that the function has for it in its list
+    `xyntra.schedules`. A nest that no emitter takes is left to `convert-linalg-to-loops`.
     """
 
     name: ClassVar[str] = "schedule-nests"
@@ -50,6 +52,9 @@ class ScheduleNests:
             CompileError: a schedule that is there is not legal.
         """
         load(module.context)
+        for function in operations_named(module, "func.func"):
+            with function.context:
+                place_schedules(function, operations_named(function, "linalg.generic"), _attach)
         nests = operations_named(module, "linalg.generic")
         with module.context, analysed_once():
             given = _given(nests)
@@ -99,6 +104,10 @@ class ScheduleNests:
         return LoweringOptions(
             self.vector_bits, self.vector_registers, self.dot_products, self.cache_bytes
         )
+
+
+def _attach(op: ir.Operation, schedule: Schedule) -> None:
+    schedule.attach(op)
 
 
 def schedules_of(module: ir.Operation) -> list[Schedule]:

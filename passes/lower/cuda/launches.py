@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.ops.stage import schedule_of
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import entry_block, operations_named
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
@@ -98,9 +99,15 @@ def _leaves_room(stage: Stage, shape: CudaLaunch, device: GpuDevice) -> bool:
     """Tell whether blocks of the next launch find their places as if this one were not there."""
     is_small = shape.grid <= device.multiprocessors and shape.block <= _FEW_THREADS
     if stage.attention is not None:
-        return is_small and shape.shared <= _LITTLE_SHARED
+        return is_small and (shape.shared <= _LITTLE_SHARED or _is_of_memory(stage))
     has_anchor = any(ANCHOR in op.attributes for op in stage.operations)
     return not has_anchor and is_small and shape.shared == 0
+
+
+def _is_of_memory(stage: Stage) -> bool:
+    """Tell whether an attention only reads, so that copies of the next launch are no hindrance."""
+    schedule = schedule_of(stage.op)
+    return schedule is not None and schedule.emitter == "flash-decode"
 
 
 def _let_next_begin(stage: ir.Operation) -> None:

@@ -291,6 +291,8 @@ def _constant_term(expression: ir.AffineExpr) -> int:
         return int(expression.value)
     if isinstance(expression, ir.AffineAddExpr):
         return _constant_term(expression.lhs) + _constant_term(expression.rhs)
+    if isinstance(expression, ir.AffineMulExpr):  # such as -(4 - d0) + 4, of a view of a view
+        return _constant_term(expression.lhs) * _constant_term(expression.rhs)
     return 0
 
 

@@ -117,6 +117,8 @@ class _Evaluation:
             return np.broadcast_to(self._scalar_of_fill(op.operands[0]), shape)
         if op.name in RESHAPES:
             return self.tensor(op.operands[0]).reshape(shape)
+        if op.name == "tensor.extract_slice":
+            return self.tensor(op.operands[0])[tuple(_ranges(op, shape))].reshape(shape)
         if op.name != "linalg.generic" or len(op.results) != 1:
             raise _UnknownError
         return np.broadcast_to(self._generic(op, shape), shape)
@@ -150,11 +152,14 @@ class _Evaluation:
         array = self.tensor(value)
         loops = [_loop(each) for each in map_.results]
         known = [loop for loop in loops if loop is not None]
-        if None in loops or known != sorted(set(known)):
+        if known != sorted(set(known)):
             raise _UnknownError
         extents = [1] * rank
-        for loop, size in zip(known, array.shape, strict=True):
-            extents[loop] = size
+        for loop, size in zip(loops, array.shape, strict=True):
+            if loop is not None:
+                extents[loop] = size
+            elif size != 1:
+                raise _UnknownError
         return array.reshape(extents)
 
     def _known(self, values: dict[ir.Value, Array], value: ir.Value) -> Array:
@@ -168,8 +173,8 @@ class _DiagonalEvaluation:
     def __init__(self) -> None:
         self._left = _MOST_OPERATIONS
 
-    def tensor(self, value: ir.Value) -> Diagonals | Array:
-        """Return all elements of a tensor."""
+    def tensor(self, value: ir.Value) -> Diagonals | Array | _Index:
+        """Return all elements of a tensor; an index where each is its place along a dimension."""
         self._left -= 1
         is_tensor = isinstance(value.type, ir.RankedTensorType)
         if not is_tensor or isinstance(value.owner, ir.Block) or self._left < 0:
@@ -185,11 +190,13 @@ class _DiagonalEvaluation:
             return _number(op.operands[0])
         if op.name in RESHAPES:
             return _reshaped(self.tensor(op.operands[0]), op.operands[0], shape)
+        if op.name == "tensor.extract_slice":
+            return _sliced(self.tensor(op.operands[0]), op, shape)
         if op.name != "linalg.generic" or len(op.results) != 1:
             raise _UnknownError
         return self._generic(op, shape)
 
-    def _generic(self, op: ir.Operation, shape: tuple[int, ...]) -> Diagonals | Array:
+    def _generic(self, op: ir.Operation, shape: tuple[int, ...]) -> Diagonals | Array | _Index:
         maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
         if "reduction" in str(op.attributes["iterator_types"]):
             raise _UnknownError
@@ -197,7 +204,7 @@ class _DiagonalEvaluation:
             raise _UnknownError
         block = op.regions[0].blocks[0]
         pairs = zip(op.operands, maps[:-1], strict=False)
-        inputs = [self._read(*each, _large(shape)) for each in pairs]
+        inputs: list[Array | _Index] = [self._read(*each, _large(shape)) for each in pairs]
         values: dict[ir.Value, Array | _Index] = dict(zip(block.arguments, inputs, strict=False))
         for view in block.operations:
             inner = view.operation
@@ -205,16 +212,21 @@ class _DiagonalEvaluation:
             if inner.name != "linalg.yield":
                 values[inner.results[0]] = _on_diagonals(inner, given, shape)
             elif isinstance(given[0], _Index):
-                raise _UnknownError
+                return given[0]
             else:
                 return _on_two_loops(given[0], shape)
         raise _UnknownError
 
-    def _read(self, value: ir.Value, map_: ir.AffineMap, large: list[int]) -> Array:
+    def _read(self, value: ir.Value, map_: ir.AffineMap, large: list[int]) -> Array | _Index:
         """Return an operand by the diagonals of two loops."""
         if not isinstance(value.type, ir.RankedTensorType):
             return _number(value)
         found = self.tensor(value)
+        if isinstance(found, _Index):
+            loop = _loop(map_.results[found.loop])
+            if loop is None:
+                raise _UnknownError
+            return _Index(loop, found.constant)
         if not isinstance(found, Diagonals):
             return found
         loops = [_loop(map_.results[each]) for each in (found.row, found.column)]
@@ -238,14 +250,47 @@ def _on_two_loops(values: Array, shape: tuple[int, ...]) -> Diagonals | Array:
 
 
 def _reshaped(
-    found: Diagonals | Array, source: ir.Value, shape: tuple[int, ...]
+    found: Diagonals | Array | _Index, source: ir.Value, shape: tuple[int, ...]
 ) -> Diagonals | Array:
+    if isinstance(found, _Index):
+        raise _UnknownError
     if not isinstance(found, Diagonals):
         return found
     before = tuple(ir.RankedTensorType(source.type).shape)
     if [size for size in before if size != 1] != [size for size in shape if size != 1]:
         raise _UnknownError
     return _on_two_loops(found.values, shape)
+
+
+def _ranges(op: ir.Operation, shape: tuple[int, ...]) -> list[slice]:
+    """The elements that a slice takes of each dimension of its source."""
+    offsets, sizes, strides = (
+        list(op.attributes[f"static_{name}"]) for name in ("offsets", "sizes", "strides")
+    )
+    if len(op.operands) != 1 or 0 in shape or min(strides, default=1) < 1:
+        raise _UnknownError
+    parts = zip(offsets, sizes, strides, strict=True)
+    return [slice(at, at + (size - 1) * step + 1, step) for at, size, step in parts]
+
+
+def _sliced(
+    found: Diagonals | Array | _Index, op: ir.Operation, shape: tuple[int, ...]
+) -> Diagonals | Array:
+    """Return the diagonals of a slice that takes neighbours of both dimensions, or all equal."""
+    if isinstance(found, _Index):
+        raise _UnknownError
+    ranges = _ranges(op, shape)
+    if not isinstance(found, Diagonals):
+        return found
+    rows, columns = ranges[found.row], ranges[found.column]
+    if len(ranges) != len(shape) or {rows.step, columns.step} != {1}:
+        raise _UnknownError
+    if 1 in (shape[found.row], shape[found.column]):
+        raise _UnknownError
+    source_rows = ir.RankedTensorType(op.operands[0].type).shape[found.row]
+    first = columns.start - (rows.stop - 1) + source_rows - 1
+    count = shape[found.row] + shape[found.column] - 1
+    return Diagonals(found.row, found.column, found.values[first : first + count])
 
 
 def _number(value: ir.Value) -> Array:

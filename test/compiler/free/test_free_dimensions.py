@@ -180,6 +180,17 @@ def test_gpus_have_no_free_dimensions_yet() -> None:
     assert caught.value.code == "free-dimension"
 
 
+def test_constants_are_repeated_as_often_as_a_size_says() -> None:
+    row = np.array([[1, 2, 3]], np.float32)
+    nodes = [("Shape", ["x"], ["s"]), ("Expand", ["row", "s"], ["z"])]
+    model = make_model(nodes, {"x": ["n", 3]}, ["z"], {"row": row})
+    dims = {"n": range(1, 65)}
+    exe = xyntra.compile(model, target="cpu", dims=dims, config={"cache": False})
+    for n in (1, 7, 64):
+        found = exe(np.zeros((n, 3), np.float32))
+        np.testing.assert_array_equal(found, np.repeat(row, n, 0))
+
+
 def test_a_model_that_is_another_at_other_sizes_is_refused() -> None:
     # What a constant holds depends on the size: one hot at the last place.
     model = make_model(

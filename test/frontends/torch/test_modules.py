@@ -90,6 +90,7 @@ def test_a_decoder_shares_its_weights(settings: Settings) -> None:
         weight.detach().numpy(),
     )
     assert len({"head.weight", "tokens.weight"} & set(exe.weights)) == 1
+    assert [port.name for port in exe.outputs] == ["logits", "hidden.0"]
 
 
 def test_numpy_in_is_numpy_out(settings: Settings) -> None:
@@ -104,6 +105,13 @@ def test_special_values_go_through(value: float, settings: Settings) -> None:
     x = torch.randn(3, 5)
     x[1, 2] = value
     compiled(nn.Sequential(nn.ReLU(), nn.Hardtanh(), nn.Softmax(-1)), settings, x)
+
+
+@pytest.mark.parametrize("counts", [(3, 4), (8, 7)])
+def test_adaptive_means_of_windows_that_differ(counts: Any, settings: Settings) -> None:
+    x = torch.randn(2, 3, 7, 5)
+    x[1, :, 1, 2], x[0, 1, 3, 4] = float("inf"), float("nan")
+    compiled(nn.AdaptiveAvgPool2d(counts), settings, x)
 
 
 def test_no_rows(settings: Settings) -> None:
@@ -184,3 +192,17 @@ def test_wrong_arguments(settings: Settings) -> None:
         exe(torch.randn(3, 4))
     with pytest.raises(InputError, match="ONNX"):
         xyntra.compile(module, inputs=(x,), dims={"batch": 2}, config=settings)
+
+
+def test_weights_without_values_are_refused(settings: Settings) -> None:
+    module = nn.Linear(4, 4, device="meta")
+    with pytest.raises(UnsupportedError) as caught:
+        xyntra.compile(module, inputs=((2, 4),), config=settings)
+    assert caught.value.code == "torch-device"
+
+
+def test_an_input_without_values_is_refused(settings: Settings) -> None:
+    exe = xyntra.compile(nn.Linear(4, 4).eval(), inputs=((2, 4),), config=settings)
+    with pytest.raises(InputError) as caught:
+        exe(torch.zeros(2, 4, device="meta"))
+    assert caught.value.code == "input-type"

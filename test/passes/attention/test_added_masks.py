@@ -56,6 +56,17 @@ def narrow(dtype: str) -> Bias:
     return made
 
 
+def sliced(b: TensorBuilder) -> Tensor:
+    """A part of a larger triangle, as of a buffer that is cut to the length of a sequence."""
+
+    def weight():  # type: ignore[no-untyped-def]
+        row, column = (b.index(d).cast("int64") for d in (0, 1))
+        return (column - row > 3).select(scalar(LOW, "float32"), 0.0)
+
+    whole = b.map(weight, dtype="float32", shape=(S + 9, T + 7))
+    return b.slice(whole, [5, 7], [S, T], [1, 1])
+
+
 def attention(bias: Bias) -> Callable[[TensorBuilder, Tensor, Tensor, Tensor], Tensor]:
     def spelled(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = scaled(b, products(b, q, k), SCALE)
@@ -89,6 +100,7 @@ def recognized(bias: Bias) -> str:
         computed,
         narrow("float16"),
         narrow("bfloat16"),
+        sliced,
     ],
 )
 def test_triangles_that_hide_keys_are_causal(bias: Bias) -> None:

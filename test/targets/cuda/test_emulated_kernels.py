@@ -191,6 +191,18 @@ def test_products_with_weights_that_are_brought_first(
     _check(case, context, feature, "griddepcontrol.launch_dependents")
 
 
+@pytest.mark.parametrize("sizes", [(1, 512, 1160), (5, 72, 328), (1, 2048, 2048)])
+def test_weights_of_few_rows_are_brought_first_by_warps(
+    sizes: tuple[int, int, int], context: ir.Context
+) -> None:
+    case = product("float16", *sizes, constant=True)
+    features = "mma.sync", "griddepcontrol.launch_dependents"
+    artifact = _check(case, context, *features, architecture="sm_90")
+    (image,) = (KernelImage.from_bytes(each) for each in artifact.objects.values())
+    first = image.ptx.index("cp.async.cg")
+    assert first < image.ptx.index("griddepcontrol.wait")
+
+
 def test_products_with_weights_by_blocks_of_several_tiles(
     context: ir.Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:

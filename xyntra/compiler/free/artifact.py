@@ -57,6 +57,7 @@ def make_free_artifact(
             it cannot be told its sizes.
         XyntraError: the model is wrong or cannot be compiled.
     """
+    request = replace(request, tuned={})  # schedules are found for one size
     symbols = symbols_of(request.ranges)
     with make_context(), ir.Location.unknown():
         found = _agreed(request, symbols)

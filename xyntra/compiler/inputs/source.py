@@ -38,7 +38,8 @@ class ModelSource:
     """A model to compile.
 
     Attributes:
-        kind: "onnx" (`model` is a skeleton without weights), "mlir" or "torch" (an `AtenProgram`).
+        kind: "onnx" (`model` is a skeleton without weights), "mlir", or "torch", "kernel" and
+            "array" (all three an `AtenProgram`).
         model: what the compiler reads.
         path: the file that the model came from.
         references: where each weight is.
@@ -47,7 +48,7 @@ class ModelSource:
         arrays: weights that lie in memory.
     """
 
-    kind: Literal["onnx", "mlir", "torch"]
+    kind: Literal["onnx", "mlir", "torch", "kernel", "array"]
     model: bytes
     path: Path | None
     references: dict[str, WeightRef]

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from torch_mlir import ir
 
 from xyntra.cache import DiskCache
 from xyntra.compiler.kernels.parallel import Outcome, compile_each
+from xyntra.compiler.kernels.tuned import give_tuned
 from xyntra.compiler.recovery import Lowered, defect, reason
 from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.compiler.worker.request import Request
@@ -36,6 +40,7 @@ _OPTIONAL = frozenset({"inline-fills", "merge-elementwise", "merge-reductions"})
 """Passes without which kernels compute the same, in more loops."""
 
 Code = dict[str, CompiledKernel]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def compile_module(
@@ -62,20 +67,30 @@ def compile_module(
     """
     module, plan = lowered.module, lowered.result
     done: dict[str, CompiledKernel] = {}
+    spared: dict[str, CompileError] = {}
     while True:
+        sources = sources_of(module, plan, request, spared)
         named = compile_sources(
-            sources_of(module, plan, request),
+            sources,
             request,
             server,
             lambda current=module: describe(current),  # type: ignore[misc]
             done=done,
-            stop=request.strict,
+            stop=request.strict and not request.tuned,
         )
         code = {name: each for name, each in named.items() if isinstance(each, CompiledKernel)}
         failures = {name: each for name, each in named.items() if isinstance(each, CompileError)}
         if not failures:
             noted = replace(plan, fallbacks=fallbacks_of(module))
-            return with_code(noted, code), code
+            times = {each.name: each.tuned for each in sources if each.tuned is not None}
+            return with_code(noted, code, times), code
+        stale = _tuned_among(sources, failures)
+        if stale:
+            spared.update(stale)
+            _note_stale(module, stale)
+            continue
+        if request.strict:
+            raise next(iter(failures.values()))
         _generalize(module, failures)
         plan = plan_of(module)
 
@@ -119,10 +134,37 @@ def compile_sources(
     return {source.name: each for source, each in zip(wanted, outcomes, strict=True)}
 
 
-def sources_of(module: ir.Operation, plan: Plan, request: Request) -> list[KernelSource]:
-    """Return what `kernel_sources` does, as a request has it."""
+def _tuned_among(
+    sources: Sequence[KernelSource], failures: Mapping[str, CompileError]
+) -> dict[str, CompileError]:
+    """Return those failures that are of kernels with schedules from a tuning database."""
+    tuned = {each.name for each in sources if each.tuned is not None}
+    return {name: failure for name, failure in failures.items() if name in tuned}
+
+
+def _note_stale(module: ir.Operation, failures: Mapping[str, CompileError]) -> None:
+    for name, failure in failures.items():
+        sentence = f"the tuned schedules of kernel '{name}' were not used"
+        note_fallback(module, f"{sentence}, {reason(failure)}")
+
+
+def sources_of(
+    module: ir.Operation,
+    plan: Plan,
+    request: Request,
+    spared: Mapping[str, object] = _NOTHING,
+) -> list[KernelSource]:
+    """Return what `kernel_sources` does, as a request has it; tuned kernels with their schedules.
+
+    Args:
+        module: the module at the level of kernels.
+        plan: its plan.
+        request: how to compile.
+        spared: names of kernels that get no schedules from a tuning database.
+    """
     options = request.opt_level, request.architecture, request.precision
-    return kernel_sources(module, plan, *options, strict=request.strict)
+    tuned = partial(give_tuned, request=request, spared=spared) if request.tuned else None
+    return kernel_sources(module, plan, *options, strict=request.strict, give=tuned)
 
 
 def kernel_sources(
@@ -133,11 +175,22 @@ def kernel_sources(
     precision: str = "f32",
     *,
     strict: bool = True,
+    give: Callable[[ir.Operation], float | None] | None = None,
 ) -> list[KernelSource]:
     """Every kernel as a module of its own, with its operations made one loop nest where they can.
 
     Locations are left out: equal kernels of two models then are equal texts. `module` is not
     changed, but for what is noted in it where a pass had to be left out.
+
+    Args:
+        module: the module at the level of kernels.
+        plan: its plan.
+        opt_level: LLVM's optimisation level.
+        architecture: of the GPU to generate code for; "" for this processor.
+        precision: what contractions of f32 compute in.
+        strict: whether a failure of a pass is an error.
+        give: gives a kernel schedules that were found by measuring, and returns the nanoseconds of
+            a launch with them, or None.
 
     Raises:
         CompileError: a pass failed, and `strict` is set or there is no way around it.
@@ -151,8 +204,10 @@ def kernel_sources(
             if precision == "tf32":
                 op.attributes["xyntra.precision"] = ir.StringAttr.get(precision, op.context)
             nodes = tuple(nodes_of(plan.steps, name))
+            tuned = None if give is None else give(op)
             text = op.get_asm(use_local_scope=True)
-            sources.append(KernelSource(name, text, nodes, opt_level, architecture))
+            source = KernelSource(name, text, nodes, opt_level, architecture, tuned=tuned)
+            sources.append(source)
     return sources
 
 
@@ -174,8 +229,16 @@ def _with_merged_loops(module: ir.Operation, architecture: str, *, strict: bool)
             careful = True  # verified after each pass, which names the one at fault
 
 
-def with_code(plan: Plan, compiled: Mapping[str, CompiledKernel]) -> Plan:
-    """The plan with the memory that its kernels turned out to need; other kernels are left out."""
+def with_code(
+    plan: Plan, compiled: Mapping[str, CompiledKernel], tuned: Mapping[str, float] = _NOTHING
+) -> Plan:
+    """The plan with the memory that its kernels turned out to need; other kernels are left out.
+
+    Args:
+        plan: what runs.
+        compiled: code by the name of the kernel.
+        tuned: nanoseconds of a launch, of kernels whose schedules were found by measuring.
+    """
     kernels = {
         name: replace(
             plan.kernels[name],
@@ -183,6 +246,7 @@ def with_code(plan: Plan, compiled: Mapping[str, CompiledKernel]) -> Plan:
             private=code.private_bytes,
             prepared=code.prepared_bytes,
             schedules=code.schedules,
+            tuned=tuned.get(name),
         )
         for name, code in compiled.items()
         if name != CALLS

@@ -27,6 +27,7 @@ from xyntra.compiler.kernels.kernel import (
 from xyntra.compiler.worker.fork_server import ForkServer, can_fork
 from xyntra.errors import CompileError, XyntraError
 from xyntra.passes.tracebacks import innermost
+from xyntra.spans import span
 from xyntra.targets.kernel import CompiledKernel, KernelSource
 
 _MORE_CODE = {"attention": 6500, "contraction": 7000, "conv": 7500}
@@ -192,7 +193,8 @@ def _effort(kernel: KernelSource) -> int:
 
 def _compile_named(kernel: KernelSource) -> CompiledKernel:
     try:
-        return compile_kernel(kernel)
+        with span(kernel.name, "kernel", place=kernel.place):
+            return compile_kernel(kernel)
     except XyntraError as error:
         error.place = _more_exactly(kernel, error.place)
         raise

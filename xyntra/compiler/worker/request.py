@@ -9,12 +9,18 @@ from typing import Any, Literal
 
 from xyntra.targets.table import CODE_LEVELS
 
-__all__ = ["LEVELS", "Level", "Request"]
+__all__ = ["CANDIDATES", "COMPILED", "LEVELS", "SPACES", "Level", "Request"]
 
 LEVELS = ("linalg", "fused", "kernels", *CODE_LEVELS, "llvm")
 """The levels that a model has text at, from the top down."""
+SPACES = "spaces"
+"""Asks for the legal schedules of the kernels of a model."""
+CANDIDATES = "candidates"
+"""Asks for the machine code of a kernel with several schedules."""
+COMPILED = ("artifact", CANDIDATES)
+"""What needs compilers of kernels."""
 Level = str
-"""One of `LEVELS`, or "artifact", which is all the way."""
+"""One of `LEVELS`, "artifact", which is all the way, or what tuning asks for."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +28,8 @@ class Request:
     """One model to compile, and how far.
 
     Attributes:
-        kind: "onnx" (`model` is a scanned skeleton), "mlir" (`model` is its text) or "torch"
-            (`model` is a `Program`).
+        kind: "onnx" (`model` is a scanned skeleton), "mlir" (`model` is its text), or "torch",
+            "kernel" or "array" (`model` is an `AtenProgram`).
         model: the model.
         parameters: path of the model file, to be named in emitted text as the home of the weights.
         shapes: shapes of inputs with free dimensions, by name or by `#position`.
@@ -38,7 +44,8 @@ class Request:
         fold_norms: whether norms are folded into products, on a GPU.
         strict: whether a failure of ours is an error, where something more general would do.
         opt_level: LLVM's optimisation level.
-        precision: what contractions of f32 compute in: "f32", "tf32" on a GPU, "f16" or "bf16".
+        precision: what contractions of f32 compute in: "f32", "tf32" on a GPU, "f16", "bf16", or
+            "int8" with `quantization`.
         narrow_io: whether inputs and outputs of f32 have that type, too.
         jobs: kernels compiled at the same time; None for one a core.
         timeout: seconds that one kernel may take.
@@ -53,12 +60,17 @@ class Request:
         observe: the target ("cpu" or "cuda") for which the model is to return these; "" for none.
             It is then compiled for this processor.
         aliases: inputs that outputs are written over, by the names of the outputs.
-        observe_errors: the type whose errors in products are returned, too, or "none".
+        observe_errors: the type whose errors in products are returned, too, or "none"; "int8" for
+            factors of products.
+        quantization: of products with weights, in order, scale and zero point of what they are
+            multiplied with, and why they stay in f32, as `FactorRange`.
         named: of shapes in which names of `ranges` stand, the name in each place, or "".
+        tuned: by `tuning_key` of a kernel the schedules that it is to have, as `write_schedules`
+            has them, and the nanoseconds that a launch then took.
         ranges: of dimensions that stay free the least and largest size, and the step, by name.
     """
 
-    kind: Literal["onnx", "mlir", "torch"]
+    kind: Literal["onnx", "mlir", "torch", "kernel", "array"]
     model: bytes
     parameters: str
     shapes: dict[str, tuple[int, ...]]
@@ -86,9 +98,11 @@ class Request:
     peaks: tuple[float, ...] = ()
     observe: str = ""
     observe_errors: str = "none"
+    quantization: tuple[tuple[float, int, str], ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     ranges: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    tuned: dict[str, tuple[str, float]] = field(default_factory=dict)
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
@@ -104,8 +118,10 @@ class Request:
         fields: dict[str, Any] = json.loads(head)
         fields["shapes"] = {name: tuple(shape) for name, shape in fields["shapes"].items()}
         fields["peaks"] = tuple(fields["peaks"])
+        fields["quantization"] = tuple(tuple(each) for each in fields["quantization"])
         fields["named"] = {name: tuple(names) for name, names in fields["named"].items()}
         fields["ranges"] = {name: tuple(each) for name, each in fields["ranges"].items()}
+        fields["tuned"] = {key: (text, time) for key, (text, time) in fields["tuned"].items()}
         fields["without"] = tuple((name, sentence) for name, sentence in fields["without"])
         return cls(model=model, **fields)
 
@@ -127,7 +143,7 @@ class Purpose:
     @classmethod
     def of(cls, request: Request) -> Purpose:
         """The purpose of a worker that answers `request`."""
-        return cls(request.kind, request.architecture, request.level == "artifact")
+        return cls(request.kind, request.architecture, request.level in COMPILED)
 
     def to_bytes(self) -> bytes:
         """Return what `from_bytes` reads."""

@@ -35,6 +35,7 @@ from xyntra.frontends.onnx.import_failures import failure_of_import
 from xyntra.frontends.onnx.inputs.bound_values import bind_values
 from xyntra.frontends.onnx.inputs.input_shapes import bind_inputs
 from xyntra.frontends.onnx.inputs.interface import dtype_name
+from xyntra.frontends.onnx.inputs.mask_weights import MaskWeights
 from xyntra.frontends.onnx.inputs.parts import take_apart
 from xyntra.frontends.onnx.inputs.provenance import binding_hint
 from xyntra.frontends.onnx.main_function import MainFunction
@@ -130,6 +131,7 @@ class _Importer:
         self.conditions = Conditions()
         self.main = MainFunction(context)
         self.b = self.main.b
+        self.masks = MaskWeights(model.graph)
 
     def run(
         self,
@@ -239,6 +241,8 @@ class _Importer:
                 ) from None
         if weight not in self.parameters:
             self._check_bytes(tensor.dims, dtype, place)
+            if weight in self.masks:
+                return self.masks.tensor(weight, self.b)
             self.parameters[weight] = self.main.argument("parameter", weight, tensor.dims, dtype)
         return self.parameters[weight]
 

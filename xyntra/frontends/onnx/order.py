@@ -28,7 +28,9 @@ def sort_nodes(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
         ModelError: `duplicate-name` or `graph-cycle`.
     """
     producers = _producers(nodes)
-    waiting = [{producers[name] for name in _reads(node) if name in producers} for node in nodes]
+    waiting = [
+        {producers[name] for name in names_read(node) if name in producers} for node in nodes
+    ]
     if all(all(source < index for source in sources) for index, sources in enumerate(waiting)):
         return list(nodes)
     readers: dict[int, list[int]] = {}
@@ -68,11 +70,11 @@ def _producers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
     return producers
 
 
-def _reads(node: onnx.NodeProto) -> Iterable[str]:
+def names_read(node: onnx.NodeProto) -> Iterable[str]:
     """Names a node reads, including those that its subgraphs take from outside."""
     yield from filter(None, node.input)
     for attribute in node.attribute:
         if attribute.HasField("g"):
             for inner in attribute.g.node:
-                yield from _reads(inner)
+                yield from names_read(inner)
             yield from (value.name for value in attribute.g.output)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import onnx
@@ -75,18 +75,30 @@ class States:
     def appended(
         self, b: TensorBuilder, state: Tensor, new: Tensor, starts: Tensor, axis: int
     ) -> Tensor:
-        """`state` with `new` written along `axis`, from a position of each batch element on.
+        """`state` with `new` written along `axis`; arguments are those of `all_appended`."""
+        return self.all_appended(b, [state], [new], starts, axis)[0]
 
-        Where it does not fit for one of them, nothing is written.
+    def all_appended(
+        self,
+        b: TensorBuilder,
+        states: Sequence[Tensor],
+        news: Sequence[Tensor],
+        starts: Tensor,
+        axis: int,
+    ) -> list[Tensor]:
+        """Each of `states` with one of `news` written along `axis`, in the same loops.
+
+        Where they do not fit for one batch element, nothing is written.
 
         Args:
             b: where to build.
-            state: the old values; dimension 0 is the batch.
-            new: of the shape of `state`, but along `axis`.
-            starts: an integer for each batch element.
+            states: the old values, of one shape; dimension 0 is the batch.
+            news: of the shape of the states, but along `axis`.
+            starts: an integer for each batch element: the position of the first new value.
             axis: counted from 0.
         """
-        room, length = state.shape[axis], new.shape[axis]
+        shape = news[0].shape
+        room, length = states[0].shape[axis], shape[axis]
 
         def fits(start: Scalar) -> Scalar:
             return (start.cast("int64") >= 0) & (start.cast("int64") <= room - length)
@@ -95,18 +107,20 @@ class States:
         flag = b.reshape(flags if flags.shape == (1,) else b.reduce(flags, [0], "min"), [])
         if self.requirements is not None:
             self.requirements.add(flag, _FULL)
-        if not any(size > 1 for size in new.shape):
-            return _one_replaced(b, state, new, starts, axis)
+        if not any(size > 1 for size in shape):
+            pairs = zip(states, news, strict=True)
+            return [_one_replaced(b, state, new, starts, axis) for state, new in pairs]
 
         def body(indices: list[Scalar], tensors: list[Tensor]) -> list[Tensor]:
             def write() -> list[Tensor]:
                 where = list(indices)
                 where[axis] = where[axis] + b.extract(starts, indices[:1]).cast("index")
-                return [insert(b.extract(new, indices), tensors[0], where)]
+                pairs = zip(news, tensors, strict=True)
+                return [insert(b.extract(new, indices), old, where) for new, old in pairs]
 
             return when(b.extract(flag, []), tensors, write)
 
-        return for_each(b, new.shape, [state], body, independent=range(new.rank))[0]
+        return for_each(b, shape, states, body, independent=range(len(shape)))
 
 
 def _one_replaced(

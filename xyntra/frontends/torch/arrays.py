@@ -21,8 +21,8 @@ def dtype_name(dtype: torch.dtype) -> str | None:
 
 
 def array_of(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
-    """Return a tensor on the CPU as an array; contiguous ones share their memory."""
-    plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    """Return a tensor as an array; contiguous ones on the CPU share their memory."""
+    plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
     if plain.dtype == torch.bfloat16:
         bits: np.ndarray[Any, Any] = plain.view(torch.int16).numpy()
         return bits.view(ml_dtypes.bfloat16)

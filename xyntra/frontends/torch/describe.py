@@ -74,11 +74,11 @@ class _Describer:
         value = self.exported.state_dict.get(target, constants.get(target))
         if not isinstance(value, torch.Tensor):
             raise _unsupported("torch-constant", f"'{target}' is no tensor", "make it a buffer")
-        if value.device.type != "cpu":
+        if value.device.type == "meta":
             raise _unsupported(
                 "torch-device",
-                f"the weight '{target}' is on {value.device}",
-                "module.cpu() before compiling; the target decides where the model runs",
+                f"the weight '{target}' has no values: it is on the device meta",
+                "load the module's weights before compiling",
             )
         type_ = tensor_type(value, f"weight '{target}'")
         if value.numel() * value.element_size() <= INLINE_BYTES:

@@ -29,7 +29,7 @@ def export_module(
 
     Args:
         module: the module, in the mode (training or not) that it is to run in.
-        inputs: tensors, numpy arrays or shapes (of float32), in order or by name.
+        inputs: tensors, numpy arrays or shapes (of float32), in order or by name, on any device.
 
     Raises:
         InputError: there are no example inputs, or the module does not take them.
@@ -41,9 +41,10 @@ def export_module(
             "a PyTorch module is exported by running it, which needs example inputs",
             hint="xyntra.compile(module, inputs=(torch.randn(1, 3, 224, 224),))",
         )
-    named = isinstance(inputs, Mapping)
-    arguments = () if named else tuple(_example(each) for each in inputs)
-    keywords = {k: _example(v) for k, v in inputs.items()} if isinstance(inputs, Mapping) else {}
+    named, device = isinstance(inputs, Mapping), _device_of(module)
+    arguments = () if named else tuple(_example(each, device) for each in inputs)
+    given = inputs if isinstance(inputs, Mapping) else {}
+    keywords = {k: _example(v, device) for k, v in given.items()}
     try:
         with torch.no_grad(), _quietly():
             return torch.export.export(module, arguments, keywords, strict=False)
@@ -98,12 +99,18 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-def _example(value: Any) -> Any:
+def _device_of(module: torch.nn.Module) -> torch.device:
+    """Return where a module's weights lie: its example inputs have to lie there, too."""
+    devices = [each.device for each in (*module.parameters(), *module.buffers())]
+    return devices[0] if devices else torch.device("cpu")
+
+
+def _example(value: Any, device: torch.device) -> Any:
     if isinstance(value, (tuple, list)) and value and all(type(each) is int for each in value):
-        return torch.zeros(value)
+        return torch.zeros(value, device=device)
     if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "dtype"):
-        return torch.as_tensor(value)
-    return value
+        return torch.as_tensor(value, device=device)
+    return value.to(device) if isinstance(value, torch.Tensor) else value
 
 
 def _failure(error: Exception) -> UnsupportedError:

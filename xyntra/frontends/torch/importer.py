@@ -6,7 +6,7 @@ Weights become arguments of `main`, named by `xyntra.parameter`; small ones are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -16,19 +16,32 @@ from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import item_bytes
 from xyntra.dialects.requires import REQUIRES, requires_attribute
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
-from xyntra.frontends.torch.node import AtenNode, Result, find_handler, unknown_operator
+from xyntra.frontends.torch.node import (
+    AtenNode,
+    Handler,
+    Result,
+    find_handler,
+    unknown_operator,
+)
 from xyntra.frontends.torch.program import AtenCall, AtenProgram, AtenRequirement, AtenTensor
 
 __all__ = ["import_program"]
 
 
-def import_program(data: bytes, *, context: ir.Context, max_tensor_bytes: int) -> ir.Module:
+def import_program(
+    data: bytes,
+    *,
+    context: ir.Context,
+    max_tensor_bytes: int,
+    find: Callable[[str], Handler | None] = find_handler,
+) -> ir.Module:
     """Import a program that `Program.to_bytes` wrote.
 
     Args:
         data: the program.
         context: where to build, with the xyntra dialect loaded.
         max_tensor_bytes: refuse programs with a larger tensor.
+        find: the importer of an operator by its name; None where there is none.
 
     Returns:
         A module with one function `main`, as the importer of ONNX makes it.
@@ -36,11 +49,18 @@ def import_program(data: bytes, *, context: ir.Context, max_tensor_bytes: int) -
     Raises:
         UnsupportedError: an operator, or a use of one, is not supported, with the node's name.
     """
-    return _Importer(AtenProgram.from_bytes(data), context, max_tensor_bytes).run()
+    return _Importer(AtenProgram.from_bytes(data), context, max_tensor_bytes, find).run()
 
 
 class _Importer:
-    def __init__(self, program: AtenProgram, context: ir.Context, max_tensor_bytes: int) -> None:
+    def __init__(
+        self,
+        program: AtenProgram,
+        context: ir.Context,
+        max_tensor_bytes: int,
+        find: Callable[[str], Handler | None],
+    ) -> None:
+        self.find = find
         self.program = program
         self.context = context
         self.max_tensor_bytes = max_tensor_bytes
@@ -96,7 +116,7 @@ class _Importer:
         for type_ in call.results:
             if type_ is not None:
                 self._check_bytes(type_, f"node '{call.label}'")
-        handler = find_handler(call.operator)
+        handler = self.find(call.operator)
         if handler is None:
             raise unknown_operator(call)
         node = AtenNode(call, {k: self._loaded(v, call) for k, v in call.arguments.items()}, self.b)
@@ -151,9 +171,8 @@ class _Importer:
         returned = [tensor.value for tensor in (*results, *flags)]
         self.b.emit("func.return", returned, [])
         types = [argument.type for argument in self.block.arguments]
-        named = [
-            ("output", f"output{number}", tensor.dtype) for number, tensor in enumerate(results)
-        ]
+        names = self.program.output_names or [f"output{n}" for n in range(len(results))]
+        named = [("output", n, tensor.dtype) for n, tensor in zip(names, results, strict=True)]
         with self.b.location:
             function.attributes["function_type"] = ir.TypeAttr.get(
                 ir.FunctionType.get(types, [value.type for value in returned])

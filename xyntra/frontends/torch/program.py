@@ -113,6 +113,7 @@ class AtenProgram:
         calls: in an order in which each follows what it reads.
         outputs: names of values.
         requirements: what calls have to fulfil.
+        output_names: what callers know the outputs by; empty where they are numbered.
     """
 
     inputs: tuple[AtenInput, ...]
@@ -120,6 +121,7 @@ class AtenProgram:
     calls: tuple[AtenCall, ...]
     outputs: tuple[str, ...]
     requirements: tuple[AtenRequirement, ...] = ()
+    output_names: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """Return the program as JSON."""
@@ -147,6 +149,7 @@ class AtenProgram:
             ),
             tuple(fields["outputs"]),
             tuple(AtenRequirement(each["name"], each["texts"]) for each in fields["requirements"]),
+            tuple(fields["output_names"]),
         )
 
 

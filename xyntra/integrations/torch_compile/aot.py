@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from xyntra.integrations.torch_compile.decompositions import decompositions
 from xyntra.integrations.torch_compile.graphs import compile_graph
 from xyntra.integrations.torch_compile.settings import Settings, read_settings
+from xyntra.passes.collector import collector_paused
 
 __all__ = ["backend"]
 
@@ -78,7 +79,7 @@ def _compiled(module: torch.fx.GraphModule, inputs: Sequence[Any], settings: Set
     # Kernels of PyTorch's attention have no decomposed gradient. No buffer is donated, because
     # compiled code writes to new ones only, and retain_graph=True is refused where one is. The
     # setting donated_buffer would have to be off at run time, too, for everybody.
-    with sdpa_kernel(SDPBackend.MATH), _without_mkldnn(), _undonated():
+    with sdpa_kernel(SDPBackend.MATH), _without_mkldnn(), _undonated(), collector_paused():
         compiled: _Function = compile_both(module, inputs)
         return compiled
 

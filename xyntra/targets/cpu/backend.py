@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
     from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions
     from xyntra.passes.lower.cpu.free_kernel import FreeKernel
+    from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
 
 __all__ = ["BACKEND"]
@@ -37,6 +39,24 @@ class CpuBackend(Backend):
         if machine_key != self.machine_key(""):
             raise WrongMachine(f"this is {self.machine_key('')}")
         return self.locate(target)
+
+    def tuning_key(self, ordinal: int, threads: int | None) -> str:
+        """Return the processor, its caches and the number of threads."""
+        from xyntra.targets.cpu.device import host_device
+        from xyntra.targets.cpu.pool import default_threads
+
+        device = host_device()
+        caches = f"{device.l1_bytes}/{device.l2_bytes}/{device.l3_bytes}"
+        features = hashlib.sha256(device.features.encode()).hexdigest()[:12]
+        used = threads or default_threads()
+        return f"cpu {device.name} {features}, caches {caches}, {used} threads"
+
+    def swept_bytes(self, weights: int) -> int:
+        """Return the size of the last cache, where the weights do not fit there."""
+        from xyntra.targets.cpu.device import host_device
+
+        last = host_device().l3_bytes
+        return last if weights > last else 0
 
     def machine_key(self, architecture: str) -> str:
         """Return the processor and the interface of kernels."""
@@ -71,6 +91,12 @@ class CpuBackend(Backend):
         sizes = lowered.scratch_bytes, lowered.private_bytes, lowered.prepared_bytes
         told = (free.sizes, free.guards) if free else ()
         return CompiledKernel(code, *sizes, lowered.schedules, *told)
+
+    def schedule_places(self, module: ir.Module, kernel: KernelSource) -> Sequence[SchedulePlace]:
+        """Return the loop nests of a kernel."""
+        from xyntra.passes.lower.cpu.schedule_places import schedule_places
+
+        return schedule_places(module, _host_options())
 
     def text_at(self, module: ir.Module, kernel: KernelSource, level: str) -> tuple[str, str]:
         """Return a kernel as loop nests with schedules."""

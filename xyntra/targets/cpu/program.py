@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from xyntra.plan.stored import contents
 from xyntra.targets.cpu.interrupts import FLAG, interrupts, is_supported
 from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.memory import address_of, allocate
+from xyntra.targets.cpu.plain_call import plain_call
 from xyntra.targets.cpu.pool import default_threads, team
 from xyntra.targets.cpu.prepared import PreparedOperands, prepare_name, prepared_kernels
 from xyntra.targets.cpu.replay import StepTable, own_library
@@ -129,6 +130,10 @@ class CpuProgram:
                 context.table.run()
         finally:
             self._idle.append(context)
+
+    def plain_call(self) -> Callable[[Sequence[Any]], list[Array] | None]:
+        """Return a function that runs once on arrays of numpy that fit; see `plain_call`."""
+        return plain_call(self.plan.inputs, self.plan.results, self.run_at)
 
     def state_address(self, array: Any, port: Port) -> int:
         """Return where an array lies that an output is to be written over.

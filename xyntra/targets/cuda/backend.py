@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xyntra.passes.lower.gpu.device import Feature, device_of
@@ -15,6 +15,7 @@ from xyntra.targets.kernel import CompiledKernel, KernelSource
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
+    from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
 
 __all__ = ["BACKEND"]
@@ -50,6 +51,13 @@ class CudaBackend(Backend):
         """Return what the architecture has."""
         return device_of(architecture).features
 
+    def tuning_key(self, ordinal: int, threads: int | None) -> str:
+        """Return the GPU's name and architecture."""
+        from xyntra.targets.cuda.driver.device import cuda_device
+
+        device = cuda_device(ordinal)
+        return f"cuda {device.name}, {device.architecture}"
+
     def machine_key(self, architecture: str) -> str:
         """Return the architecture and the interface of kernels."""
         return f"{self.name};abi=1;{architecture}"
@@ -69,6 +77,12 @@ class CudaBackend(Backend):
         image = compile_image(module, kernel.architecture, kernel.level, kernel.assembly)
         schedules = tuple(each.schedule for each in image.launches)
         return CompiledKernel(image.to_bytes(), sum(image.scratch), schedules=schedules)
+
+    def schedule_places(self, module: ir.Module, kernel: KernelSource) -> Sequence[SchedulePlace]:
+        """Return the stages of a kernel."""
+        from xyntra.passes.lower.gpu.emitters.schedule_places import schedule_places
+
+        return schedule_places(module, device_of(kernel.architecture))
 
     def text_at(self, module: ir.Module, kernel: KernelSource, level: str) -> tuple[str, str]:
         """Return the module of a kernel, and its PTX at that level."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xyntra.errors import DeviceError, MissingExtraError, UnsupportedError
@@ -16,6 +16,7 @@ from xyntra.targets.kernel import CompiledKernel, KernelSource
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
+    from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
 
 __all__ = ["BACKEND"]
@@ -50,6 +51,13 @@ class WebgpuBackend(Backend):
         """Return "webgpu:0" for the first adapter."""
         return f"{self.name}:{ordinal}"
 
+    def tuning_key(self, ordinal: int, threads: int | None) -> str:
+        """Return the adapter."""
+        found = self.devices().get(self.device_name(ordinal))
+        if found is None:
+            raise DeviceError("no-device", f"there is no adapter {ordinal}")
+        return f"webgpu {found.summary}"
+
     def machine_key(self, architecture: str) -> str:
         """Return the interface of kernels."""
         return f"{self.name};abi=1;{architecture}"
@@ -69,6 +77,12 @@ class WebgpuBackend(Backend):
         image = compile_image(module, kernel.architecture, kernel.level, kernel.assembly)
         schedules = tuple(each.schedule for each in image.launches)
         return CompiledKernel(image.to_bytes(), sum(image.scratch), schedules=schedules)
+
+    def schedule_places(self, module: ir.Module, kernel: KernelSource) -> Sequence[SchedulePlace]:
+        """Return the stages of a kernel."""
+        from xyntra.passes.lower.gpu.emitters.schedule_places import schedule_places
+
+        return schedule_places(module, WEBGPU)
 
     def text_at(self, module: ir.Module, kernel: KernelSource, level: str) -> tuple[str, str]:
         """Return the module of a kernel, and its WGSL at that level."""

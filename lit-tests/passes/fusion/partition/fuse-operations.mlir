@@ -429,3 +429,23 @@ func.func @two_rotations(%x: tensor<4096x512xf32>, %y: tensor<4096x512xf32>, %s:
   } -> tensor<4096x512xf32>
   return %p, %q : tensor<4096x512xf32>, tensor<4096x512xf32>
 }
+
+// Numbers of positions that are only written: their copy computes nothing, but the kernel does not move elements.
+// CHECK-LABEL: func.func @numbers(
+// CHECK: linalg.index
+// CHECK: kind = "elementwise"
+func.func @numbers() -> tensor<5xi64> {
+  %t = tensor.empty() : tensor<5xi64>
+  %n = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%t : tensor<5xi64>) {
+  ^bb0(%o: i64):
+    %i = linalg.index 0 : index
+    %c = arith.index_cast %i : index to i64
+    linalg.yield %c : i64
+  } -> tensor<5xi64>
+  %m = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%n : tensor<5xi64>) outs(%t : tensor<5xi64>) {
+  ^bb0(%a: i64, %o: i64):
+    linalg.yield %a : i64
+  } -> tensor<5xi64>
+  return %m : tensor<5xi64>
+}

@@ -692,3 +692,28 @@ func.func @keys_of_each_query(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x3x5x2x
   %6 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%3, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x5x7xf32>) outs(%5 : tensor<2x4x3x7xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x7xf32>
   return %6 : tensor<2x4x3x7xf32>
 }
+
+// The mask compares two tensors of positions, each of which is a loop index.
+// CHECK-LABEL: func.func @tensors_of_positions(
+func.func @tensors_of_positions(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
+  // CHECK-NOT: "reduction"
+  // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = true, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
+  // CHECK-NOT: "reduction"
+  %cst = arith.constant 0.000000e+00 : f32
+  %cst_0 = arith.constant 0xFF800000 : f32
+  %0 = tensor.empty() : tensor<2x4x3x5xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x5xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x4x3x2xf32>, tensor<2x4x5x2xf32>) outs(%1 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x5xf32>
+  %rows = tensor.empty() : tensor<1x1x3x1xi64>
+  %i = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%rows : tensor<1x1x3x1xi64>) { ^bb0(%out: i64): %7 = linalg.index 2 : index %8 = arith.index_cast %7 : index to i64 linalg.yield %8 : i64 } -> tensor<1x1x3x1xi64>
+  %columns = tensor.empty() : tensor<1x1x1x5xi64>
+  %j = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%columns : tensor<1x1x1x5xi64>) { ^bb0(%out: i64): %7 = linalg.index 3 : index %8 = arith.index_cast %7 : index to i64 linalg.yield %8 : i64 } -> tensor<1x1x1x5xi64>
+  %flags = tensor.empty() : tensor<1x1x3x5xi1>
+  %mask = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, 0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, 0)>, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%j, %i : tensor<1x1x1x5xi64>, tensor<1x1x3x1xi64>) outs(%flags : tensor<1x1x3x5xi1>) { ^bb0(%in: i64, %in_0: i64, %out: i1): %7 = arith.cmpi sle, %in, %in_0 : i64 linalg.yield %7 : i1 } -> tensor<1x1x3x5xi1>
+  %kept = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (0, 0, d2, d3)>, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%mask, %2 : tensor<1x1x3x5xi1>, tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: i1, %in_0: f32, %out: f32): %7 = arith.select %in, %in_0, %cst_0 : f32 linalg.yield %7 : f32 } -> tensor<2x4x3x5xf32>
+  %3 = "xyntra.softmax"(%kept) {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %4 = tensor.empty() : tensor<2x4x3x7xf32>
+  %5 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%4 : tensor<2x4x3x7xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x7xf32>
+  %6 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%3, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x5x7xf32>) outs(%5 : tensor<2x4x3x7xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x7xf32>
+  return %6 : tensor<2x4x3x7xf32>
+}

@@ -110,4 +110,8 @@ class _Fold:
             if found is None:
                 return None
             inputs.append(found)
-        return MaskTerm(tuple(inputs), term.body)
+        indices = [self.located(each) for each in term.indices]
+        known = tuple(each for each in indices if each is not None)
+        if len(known) < len(indices):
+            return None
+        return MaskTerm(tuple(inputs), term.body, known)

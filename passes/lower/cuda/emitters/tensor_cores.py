@@ -28,13 +28,16 @@ from xyntra.passes.lower.cuda.matmul.wgmma.wgmma import emit_wgmma
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.emitters.emitter import Code, Impossible, StageEmitter, pair, unless
+from xyntra.passes.lower.kernels.prepared_operands import is_constant
 
 OVERLAPS = True
-"""Whether products on warps with folded norms bring weights before the launch ahead has ended.
+"""Whether products on warps bring weights before the launch ahead has ended.
 
-In one run on an H100, f16 at batch 1 took without it, and by it: BERT-base 296 and 288 us,
-GPT-2 307 and 303, ViT-Tiny 166 and 156. Behind launches of norms, which are short, nothing is won.
+Those with folded norms do, and those of few rows, which take as long as their weights take to
+come. In one run on an H100, f16 at batch 1 took without it, and by it: BERT-base 296 and 288 us,
+GPT-2 307 and 303, ViT-Tiny 166 and 156. Products of many rows behind launches of norms win nothing.
 """
+_FEW_ROWS = 16  # of the smallest tile
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,17 @@ def told_tensor_cores(
     if isinstance(plan, WgmmaPlan):
         name = "wgmma-gather" if isinstance(plan.left, GatheredImage) else "wgmma"
         return Schedule.told(name, _of_wgmma(plan.order.tile))
-    early = OVERLAPS and group.computes_rows and device.has(Feature.DEPENDENT_LAUNCH)
+    wins = group.computes_rows or _streams_weights(plan)
+    early = OVERLAPS and wins and device.has(Feature.DEPENDENT_LAUNCH)
     return Schedule.told("mma", replace(_of_mma(plan.tile), early_weights=early))
+
+
+def _streams_weights(plan: MmaPlan) -> bool:
+    """Tell whether a product takes as long as one constant factor takes to be read."""
+    sides = (plan.tile.columns, plan.left), (plan.tile.rows, plan.right)
+    return any(
+        side <= _FEW_ROWS and each.is_copied and is_constant(each.access) for side, each in sides
+    )
 
 
 def _of_mma(tile: MmaTile) -> MmaChoices:
@@ -140,7 +152,8 @@ def _on_warpgroups(
 def _mma_candidates(group: ContractionGroup, device: GpuDevice) -> Iterator[MmaChoices]:
     whole = plan_on_warps(group, device)
     if whole is not None and not group.slices and not group.pairing:
-        flags = (False, True) if group.computes_rows else (False,)
+        few = group.computes_rows or _streams_weights(whole)
+        flags = (False, True) if few else (False,)
         for tile, early in combinations(mma_choices(device, whole.parts), flags):
             yield replace(_of_mma(tile), early_weights=early)
 

@@ -32,7 +32,7 @@ class FoldPadding:
     """Move what pads an image for one contraction into its stage, which then need not do it.
 
     The contraction reads the image itself, and takes the value of the padding for what lies
-    outside. An image in another order is copied into that of the padded one, but without padding.
+    outside. An image that is computed, or copied from another order, is written without padding.
     """
 
     name: ClassVar[str] = "fold-padding"
@@ -62,15 +62,16 @@ class FoldPadding:
 
 
 def _brought_in_order(padding: Padding, stage: Stage) -> tuple[ir.Operation, ir.Operation]:
-    """Let the copy bring an image in order without its padding; return what pads it from there."""
+    """Let an image be written in order without its padding; return what pads it from there."""
     fill, copy = padding.operations
-    middle = copy.operands[1]
+    last = len(copy.operands) - 1
+    middle = copy.operands[last]
     maker = copy.parent
     with copy.location, ir.InsertionPoint(maker):
         image = allocate(padding.sizes, ir.MemRefType(middle.type).element_type)
     with copy.location, ir.InsertionPoint(stage.operations[0]):
         pads = copying(image, middle)
-    copy.operands[1] = image
+    copy.operands[last] = image
     return fill, pads
 
 
@@ -83,7 +84,7 @@ def _foldable(
         stage: the stage.
         work: all that the kernel computes, in order.
         device: that the code is for.
-        in_order: the image has first been brought in the order of what is padded.
+        in_order: the image has first been computed, or brought in the order of what is padded.
     """
     group = stage.contraction
     if group is None or group.windows:
@@ -104,8 +105,9 @@ def _foldable(
     plan = _plan(group, device)
     if plan is None:
         return None
+    made = in_order and pooling_of(group) is None and sliding_windows(group) is None
     for factor in (group.roles.left, group.roles.right):
-        padding = padding_of(work, contraction, factor, written)
+        padding = padding_of(work, contraction, factor, written, made=made)
         if padding is None or not padding.is_zero:
             continue
         found = reading(group, factor, _in_order(padding) if in_order else padding)

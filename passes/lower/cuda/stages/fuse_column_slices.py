@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import kernel_function
 from xyntra.passes.lower.cuda.matmul.mma.plan import MmaPlan
@@ -26,12 +27,13 @@ from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
 from xyntra.passes.lower.loops.linear_nest import linear_nest
-from xyntra.passes.lower.loops.memrefs import is_private, root, touched_by, written_by
+from xyntra.passes.lower.loops.memrefs import is_private, root, span, touched_by, written_by
 from xyntra.passes.lower.loops.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
 
 _WIDTH = 64  # columns: slices start at multiples of it
 _LAUNCH = 2.0  # microseconds of what would follow in a launch of its own, at least
+_RATE = 3e6  # bytes in a microsecond, that it would read of what the contraction wrote
 
 
 @register_pass
@@ -128,7 +130,9 @@ def _is_paired(group: ContractionGroup, followers: Sequence[Stage], device: GpuD
     if paired is None or apart is None:
         return False
     time = time_on_warps(apart) if isinstance(apart, MmaPlan) else apart.microseconds
-    return paired.microseconds <= time + _LAUNCH
+    between = group.nest.outputs[0]
+    moved = span(between.value) * ITEM_BYTES[str(between.element_type)]
+    return paired.microseconds <= time + _LAUNCH + moved / _RATE
 
 
 def _are_side_by_side(group: ContractionGroup, slices: Sequence[Slice]) -> bool:

@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xyntra.dialects.attention import OP
+from xyntra.dialects.attention import OP, Access, Attention
+from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.tensors.positions import Digit
+from xyntra.passes.lower.gpu.emit.scalar_body import indices_of, is_scalar_code
 from xyntra.passes.lower.kernels.attention_carrier import attention_of
 from xyntra.passes.lower.loops.linear_nest import is_linear
 from xyntra.passes.lower.loops.memrefs import (
@@ -17,7 +20,6 @@ from xyntra.passes.lower.loops.memrefs import (
     root,
     written_by,
 )
-from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,23 @@ def attention_group(work: Sequence[ir.Operation], position: int) -> AttentionGro
         return None
     op = attention_of(carrier)
     before = work[:position]
-    keep = None if op.keep is None else _maker(op.keep.value, before, carrier)
-    bias = None if op.bias is None else _maker(op.bias.value, before, carrier)
+    keep, bias = (
+        None if mask is None else _placed(_maker(mask.value, before, carrier), mask, op)
+        for mask in (op.keep, op.bias)
+    )
     return AttentionGroup(carrier, keep, bias)
+
+
+def _placed(maker: ir.Operation | None, mask: Access, attention: Attention) -> ir.Operation | None:
+    """`maker` if all numbers of iterations in it move evenly with queries and keys."""
+    if maker is None:
+        return None
+    sizes = attention.sizes
+    for op in indices_of(maker.regions[0].blocks[0]):
+        for digit, _ in mask.positions[int(op.attributes["dim"].value)].terms:
+            if digit.loop in (QUERY, KEY) and digit != Digit(digit.loop, 1, sizes[digit.loop]):
+                return None
+    return maker
 
 
 def _maker(
@@ -85,7 +101,7 @@ def _is_simple(op: ir.Operation) -> bool:
     is_plain = not list(body.arguments[len(body.arguments) - 1].uses)
     return (
         is_plain
-        and is_vectorizable(body)
+        and is_scalar_code(body)
         and not any("reduction" in kind for kind in kinds)
         and written == identity_map(len(kinds))
     )

@@ -11,7 +11,7 @@ from xyntra.dialects.scalar import Scalar, emit
 from xyntra.passes.lower.gpu.attention.layout import FragmentLayout, Matrix
 from xyntra.passes.lower.gpu.attention.problem import Located, MaskTerm, Outer, Problem
 from xyntra.passes.lower.gpu.attention.values import fused, number, real, replaced_when
-from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
+from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars, indices_of
 
 LOG2_E = 1.4426950408889634
 
@@ -65,7 +65,8 @@ class WarpMasks:
                 found.append(found[0])
                 continue
             row = (self.row + distance).minimum(queries - 1)
-            starts = [_start(each, self.outer, row) for each in term.inputs]
+            places = (*term.inputs, *term.indices)
+            starts = [_start(each, self.outer, row) for each in places]
             found.append(self._line(term, starts, first, dtype))
         return found
 
@@ -200,26 +201,48 @@ def _elements(
 ) -> list[Scalar]:
     """A term for `count` neighbouring keys, the first of them given as a sum."""
     read: list[list[ir.Value]] = []
-    for each, start in zip(term.inputs, starts, strict=True):
+    for each, start in zip(term.inputs, starts, strict=False):
         if isinstance(each, Located) and start is not None:
             read.append(_loaded(each, start, key, count))
         else:
             read.append([each] * count)
+    behind = starts[len(term.inputs) :]
     found = []
-    for values in zip(*read, strict=True) if read else [()] * count:
-        value = values[0] if term.body is None else emit_on_scalars(term.body, values)[0]
+    for number_ in range(count):
+        values = [each[number_] for each in read]
+        known = _numbers(term, behind, (key[0], key[1] + number_))
+        value = values[0] if term.body is None else emit_on_scalars(term.body, values, known)[0]
         kinds = {"i1": "bool", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
         found.append(Scalar(value, kinds[str(value.type)]).cast(dtype))
     return found
 
 
+def _numbers(
+    term: MaskTerm, starts: list[Scalar | None], key: tuple[Scalar, int]
+) -> dict[ir.Value, ir.Value]:
+    """What each linalg.index of a term's body is for a key."""
+    if term.body is None:
+        return {}
+    ops = indices_of(term.body)
+    return {
+        op.result: _place(each, start, key).cast("index").value
+        for op, each, start in zip(ops, term.indices, starts, strict=True)
+        if start is not None
+    }
+
+
+def _place(each: Located, start: Scalar, key: tuple[Scalar, int]) -> Scalar:
+    step = each.strides[1]
+    if not step:
+        return start
+    # A constant at the end becomes part of the instruction.
+    return start + key[0].cast("uint32").cast(each.places) * step + key[1] * step
+
+
 def _loaded(each: Located, start: Scalar, key: tuple[Scalar, int], count: int) -> list[ir.Value]:
     step, memory = each.strides[1], each.matrix.memory
     kind = ir.MemRefType(memory.type).element_type
-    place = start
-    if step:  # a constant at the end becomes part of the instruction
-        place = start + key[0].cast("uint32").cast(each.places) * step + key[1] * step
-    index = place.cast("index").value
+    index = _place(each, start, key).cast("index").value
     if count == 1 or not step:
         return [emit("memref.load", [memory, index], kind)] * count
     pair = ir.VectorType.get([count], kind)

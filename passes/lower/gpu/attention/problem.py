@@ -15,6 +15,7 @@ from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.tensors.positions import Position
 from xyntra.passes.lower.gpu.attention.group import AttentionGroup
 from xyntra.passes.lower.gpu.attention.values import number
+from xyntra.passes.lower.gpu.emit.scalar_body import indices_of
 from xyntra.passes.lower.kernels.attention_carrier import attention_of
 from xyntra.passes.lower.kernels.attention_operands import Matrix, locate
 from xyntra.passes.lower.loops.linear_nest import BufferOperand as NestAccess
@@ -91,10 +92,13 @@ class MaskTerm:
     Attributes:
         inputs: matrices over queries and keys, or scalars.
         body: scalar code on one element of each; None where the only input is the term itself.
+        indices: for every linalg.index of the body, the number that it is, as the element of a
+            matrix that holds its own places.
     """
 
     inputs: tuple[Located | ir.Value, ...]
     body: ir.Block | None = None
+    indices: tuple[Located, ...] = ()
 
     @property
     def has_pairs(self) -> bool:
@@ -109,7 +113,8 @@ class MaskTerm:
     @property
     def moves_with_queries(self) -> bool:
         """Tell whether queries have different values."""
-        return any(isinstance(each, Located) and each.strides[0] for each in self.inputs)
+        located = (each for each in self.inputs if isinstance(each, Located))
+        return any(each.strides[0] for each in (*located, *self.indices))
 
 
 @dataclass(frozen=True)
@@ -230,8 +235,11 @@ def _term(maker: ir.Operation | None, mask: Operand, places: str) -> MaskTerm | 
     if maker is None:
         return None
     nest = linear_nest(maker)
-    inputs = (_input(each, nest, mask.positions, places) for each in nest.inputs)
-    return MaskTerm(tuple(inputs), nest.body)
+    inputs = tuple(_input(each, nest, mask.positions, places) for each in nest.inputs)
+    numbers = (int(op.attributes["dim"].value) for op in indices_of(nest.body))
+    output = nest.outputs[0].value
+    indices = tuple(_located(output, mask.positions[number], places) for number in numbers)
+    return MaskTerm(inputs, nest.body, indices)
 
 
 def _input(
@@ -243,6 +251,11 @@ def _input(
     total = Position(constant=access.offset)
     for position, step in zip(positions, access.strides, strict=True):
         total += position * step
+    return _located(access.value, total, places)
+
+
+def _located(memory: ir.Value, total: Position, places: str) -> Located:
+    """An element over the loops of the attention."""
     inner = {digit.loop: factor for digit, factor in total.terms if digit.loop >= QUERY}
     outer = tuple(term for term in total.terms if term[0].loop < QUERY)
-    return Located(Matrix(access.value, total.constant, outer, inner), QUERY, KEY, places)
+    return Located(Matrix(memory, total.constant, outer, inner), QUERY, KEY, places)

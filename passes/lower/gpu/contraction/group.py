@@ -130,7 +130,7 @@ def contraction_group(
             continue
         nest, epilogue = together.parts(collapsed(together.nest))
         roles = Roles.of(nest)
-        if roles is None or not _is_worth_it(nest, roles):
+        if roles is None or not _is_worth_it(nest, roles) or _weighs(nest, roles):
             continue
         operations = (fill, generic) if after is None else (fill, generic, after)
         group = ContractionGroup(operations, nest, roles, initial_of(fill), epilogue)
@@ -148,6 +148,26 @@ def _is_worth_it(nest: LinearNest, roles: Roles) -> bool:
     return (
         max(rows, columns) >= _MIN_ROWS and rows * columns * size(nest, roles.batch) >= _MIN_OUTPUTS
     )
+
+
+def _weighs(nest: LinearNest, roles: Roles) -> bool:
+    """Tell whether it sums columns of each matrix of a batch, weighted by a number for each row.
+
+    No element of the matrices is used twice, so that tiles would share nothing.
+    """
+    right = nest.inputs[roles.right]
+    is_matrix_each = all(right.strides[loop] for loop in roles.batch) and bool(roles.batch)
+    along = bool(roles.columns) and right.strides[roles.columns[-1]] == 1
+    if size(nest, roles.rows) > 1 or not is_matrix_each or not along:
+        return False
+    reach = 1
+    for stride, extent in sorted(
+        (right.strides[i], each.extent) for i, each in enumerate(nest.loops)
+    ):
+        if extent > 1 and stride < reach:
+            return False  # windows overlap
+        reach = max(reach, stride * (extent - 1) + 1)
+    return True
 
 
 def _fill_before(earlier: Sequence[ir.Operation], generic: ir.Operation) -> ir.Operation | None:

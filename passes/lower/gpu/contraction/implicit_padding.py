@@ -23,7 +23,14 @@ from xyntra.passes.lower.loops.linear_nest import (
     linear_nest,
     split,
 )
-from xyntra.passes.lower.loops.memrefs import flattened, is_private, root, written_by
+from xyntra.passes.lower.loops.memrefs import (
+    flattened,
+    has_static_layout,
+    identity_map,
+    is_private,
+    root,
+    written_by,
+)
 from xyntra.passes.lower.tensor.row_major import row_major_steps
 
 
@@ -73,6 +80,8 @@ def padding_of(
     contraction: ir.Operation,
     operand: int,
     outputs: Sequence[ir.Value],
+    *,
+    made: bool = False,
 ) -> Padding | None:
     """Return what an input of a contraction was padded from; None where it is no such buffer.
 
@@ -81,13 +90,19 @@ def padding_of(
         contraction: a linalg.generic on memrefs.
         operand: number of the input.
         outputs: what the launch of the contraction writes.
+        made: what writes the middle may compute it; the image is then one in the order of the
+            buffer, which it would have to write instead.
     """
     whole = root(contraction.operands[operand])
     makers = _makers(work[: work.index(contraction)], whole)
     if makers is None or not is_private(whole, [*makers, contraction]):
         return None
     fill, copy = makers
-    if fill.operands[-1] != whole or not _is_copy(copy):
+    if fill.operands[-1] != whole:
+        return None
+    if made:
+        return _made(fill, copy, whole)
+    if not is_linear(copy) or not _is_copy(copy):
         return None
     shape = tuple(ir.MemRefType(whole.type).shape)
     nest = linear_nest(copy)
@@ -103,6 +118,29 @@ def padding_of(
     low = _digits(target.start, steps)
     sizes = tuple(loop.extent for loop in nest.loops)
     return Padding((fill, copy), shape, low, image, sizes, initial_of(fill))
+
+
+def _made(fill: ir.Operation, maker: ir.Operation, whole: ir.Value) -> Padding | None:
+    """Return the padding around what an operation writes, element by element."""
+    middle = maker.operands[-1]
+    kind, shape = ir.MemRefType(middle.type), tuple(ir.MemRefType(whole.type).shape)
+    strides, start = kind.get_strides_and_offset()
+    steps = row_major_steps(shape)
+    maps = [ir.AffineMapAttr(each).value for each in maker.attributes["indexing_maps"]]
+    inputs = int(maker.attributes["operandSegmentSizes"][0])
+    if len(maker.operands) != inputs + 1 or not has_static_layout(middle):
+        return None
+    looks_back = list(maker.regions[0].blocks[0].arguments[inputs].uses)
+    if looks_back or any(root(each) == whole for each in list(maker.operands)[:inputs]):
+        return None
+    if maps[-1] != identity_map(kind.rank).value or list(strides) != steps:
+        return None
+    if "reduction" in str(maker.attributes["iterator_types"]):
+        return None
+    with maker.location, ir.InsertionPoint(maker):
+        image = BufferOperand(flattened(whole), 0, tuple(row_major_steps(kind.shape)))
+    low = _digits(start, steps)
+    return Padding((fill, maker), shape, low, image, tuple(kind.shape), initial_of(fill))
 
 
 def unpadded(nest: LinearNest, number: int, padding: Padding) -> Unpadded | None:
@@ -174,7 +212,7 @@ def _makers(
     found = [op for op in earlier if any(root(value) == whole for value in written_by(op))]
     if len(found) != 2 or not all(op.name == "linalg.generic" for op in found):
         return None
-    return (found[0], found[1]) if is_fill(found[0]) and is_linear(found[1]) else None
+    return (found[0], found[1]) if is_fill(found[0]) else None
 
 
 def _is_copy(op: ir.Operation) -> bool:

@@ -40,7 +40,7 @@ from xyntra.passes.lower.gpu.emit.windows import (
     window_lanes,
     windowed_vector,
 )
-from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, collapsed
 from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset, store
 from xyntra.passes.lower.loops.scalar_nest import emit_body
 from xyntra.passes.lower.loops.vector_body import (
@@ -53,6 +53,10 @@ _MOST_STEPS = 8
 _LOADS = 16  # of a thread, on their way together
 _BLOCKS = 1024  # several for each multiprocessor
 _BALANCE = 8  # instructions that a GPU executes in the time that it moves a byte
+_LEAST = 1 << 16  # threads that are left, of which each multiprocessor has two blocks
+_CACHED = 1 << 14  # bytes of an input that neighbouring blocks find near by
+_WORTH = 4  # what is read once has to be a part of all bytes, at least one in so many
+_WAVES = {"math.sin": 28, "math.cos": 28}  # instructions, which are written out later
 _OWN = (2, 4, 8)  # contiguous elements that a thread computes where there are no more
 
 
@@ -66,12 +70,15 @@ class PointwiseTile:
         own: contiguous elements that a thread computes one by one, all there are along the
             innermost loop; so many vectors where it has vectors along the loop around that.
         steps: vectors, or single elements, of a thread, whose loads are on their way together.
+        reused: vectors of a thread for each of these, along a loop that large inputs do not move
+            with, such as angles that all heads are turned by: they are loaded once.
     """
 
     threads: int = 256
     vector: int = 1
     own: int = 1
     steps: int = 1
+    reused: int = 1
 
 
 def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
@@ -91,10 +98,16 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
     lanes = max(lanes, gathered_lanes(nest))
     if lanes > 1:
         lanes = stored_together(nest.outputs, order[-1], lanes)
+        reused = _reused(nest, (count + beside) // lanes)
+        if reused > 1:
+            return PointwiseTile(vector=lanes, reused=reused)
         return PointwiseTile(vector=lanes, steps=_steps(nest, (count + beside) // lanes))
     own = _contiguous(nest)
     if own > 1 or nest.reads_outputs:
         return PointwiseTile(own=own)
+    reused = _reused(nest, count + beside, single=True)
+    if reused > 1:
+        return PointwiseTile(reused=reused)
     return PointwiseTile(steps=_steps(nest, count + beside))
 
 
@@ -113,6 +126,10 @@ def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: GpuDevice) 
         return f"takes vectors whose length divides {lanes}, not {tile.vector}"
     if tile.own not in (1, _contiguous(nest)) or (tile.own > 1 and tile.vector * tile.steps > 1):
         return f"has {_contiguous(nest)} contiguous elements in a thread, or one, not {tile.own}"
+    found = _reuse(nest, single=tile.vector == 1) if tile.own == 1 else None
+    extent = 1 if found is None else nest.loops[found].extent
+    if tile.reused < 1 or extent % tile.reused or tile.reused * tile.steps > _MOST_STEPS:
+        return f"takes a divisor of {extent} vectors that read the same, not {tile.reused}"
     most = 1 if nest.reads_outputs and tile.vector == 1 else _MOST_STEPS
     return None if 1 <= tile.steps <= most else f"takes 1 to {most} steps, not {tile.steps}"
 
@@ -127,7 +144,7 @@ def _contiguous(nest: LinearNest) -> int:
 def pointwise_blocks(nest: LinearNest, tile: PointwiseTile) -> int:
     """Return how many blocks compute `nest`."""
     elements = prod(loop.extent for loop in nest.loops)
-    return -(-elements // (tile.threads * tile.vector * tile.own * tile.steps))
+    return -(-elements // (tile.threads * tile.vector * tile.own * tile.steps * tile.reused))
 
 
 def emit_pointwise(
@@ -156,7 +173,7 @@ def emit_pointwise(
         return _emit_gathers(*gathers, tile, block)
     if tile.vector > 1:
         return _emit_by_vectors(nest, loops, tile, block)
-    if tile.steps > 1:
+    if tile.steps * tile.reused > 1:
         return _emit_by_elements(nest, loops, tile, block)
     shape = LaunchShape(-(-count // tile.threads), tile.threads)
     number = global_thread(shape, block)
@@ -185,8 +202,8 @@ def _emit_by_vectors(
     block: ir.Value | None,
 ) -> LaunchShape:
     """Emit `nest` with loops of vectors; a thread takes several, a block neighbouring ones."""
-    shape, places = _places(loops, tile, block)
     inner = loops[-1][0]
+    shape, places = _reusing_places(nest, loops, tile, block)
     for position, _ in places:
         position[inner] = arith.muli(position[inner], index(tile.vector))
     emit_vectors(nest, inner, tile.vector, places)
@@ -239,13 +256,33 @@ def _emit_by_elements(
     block: ir.Value | None,
 ) -> LaunchShape:
     """Emit `nest` with several single elements for a thread, whose loads come first."""
-    shape, places = _places(loops, tile, block)
+    shape, places = _reusing_places(nest, loops, tile, block)
     values = [emit_body(nest, position, []) for position, _ in places]
     for (position, inside), results in zip(places, values, strict=True):
         with nullcontext() if inside is None else when(inside):
             for value, output in zip(results, nest.outputs, strict=True):
                 store(value, output, offset(output, position))
     return shape
+
+
+def _reusing_places(
+    nest: LinearNest,
+    loops: Sequence[tuple[int, int]],
+    tile: PointwiseTile,
+    block: ir.Value | None,
+) -> tuple[LaunchShape, list[tuple[Position, ir.Value | None]]]:
+    """Return what `_places` does, with several places of each step that read the same inputs."""
+    apart = _reuse(nest, single=tile.vector == 1) if tile.reused > 1 else None
+    if apart is None:
+        return _places(loops, tile, block)
+    loops = [(loop, extent // (tile.reused if loop == apart else 1)) for loop, extent in loops]
+    shape, places = _places(loops, tile, block)
+    found = []
+    for position, inside in places:
+        first = arith.muli(position[apart], index(tile.reused))
+        for number in range(tile.reused):
+            found.append((position | {apart: arith.addi(first, index(number))}, inside))
+    return shape, found
 
 
 def _places(
@@ -275,8 +312,10 @@ def _places(
 def _steps(nest: LinearNest, count: int) -> int:
     """Return how many vectors a thread takes: more where there is enough for all, and room."""
     moving = [each for each in (*nest.inputs, *nest.outputs) if not each.is_scalar]
-    cost = sum(scalar_cost(view.name) for view in nest.body.operations)
-    if cost > _BALANCE * sum(map(item_bytes, moving)):
+    cost = sum(_WAVES.get(view.name, scalar_cost(view.name)) for view in nest.body.operations)
+    inner = coalesced_order(nest)[-1:]
+    along = [each for each in moving if all(each.strides[loop] for loop in inner)]
+    if cost > _BALANCE * sum(map(item_bytes, along)):
         return 1  # registers are better spent on more threads: arithmetic takes longer than memory
     moving = moving[: -len(nest.outputs)]
     steps = _STEPS
@@ -285,6 +324,52 @@ def _steps(nest: LinearNest, count: int) -> int:
     ):
         steps //= 2
     return steps
+
+
+def _reuse(nest: LinearNest, *, single: bool) -> int | None:
+    """Return the loop along which most of what is read stays the same, if that is much.
+
+    Of vectors, what counts is bytes that first-level caches do not hold. Single elements take as
+    long as their instructions: loads count, such as those of the places that a body looks up. None
+    where nothing is to be had.
+    """
+    order = coalesced_order(nest)
+    moving = [each for each in nest.inputs if not each.is_scalar]
+    if single:
+        looked_up = sum(view.name == "memref.load" for view in nest.body.operations)
+        least = (len(moving) + looked_up) / 2
+        weights = [(each, 1) for each in moving]
+    else:
+        least = sum(map(item_bytes, [*moving, *nest.outputs])) / _WORTH
+        weights = [(each, item_bytes(each)) for each in moving if _is_large(nest, each)]
+    saved = {
+        loop: sum(weight for each, weight in weights if not each.strides[loop])
+        for loop in order[:-1]
+        if nest.loops[loop].extent > 1 and all(each.strides[loop] for each in nest.outputs)
+    }
+    best = max(saved, key=lambda loop: (saved[loop], nest.loops[loop].extent), default=None)
+    if best is None or not 0 < least <= saved[best] or nest.reads_outputs:
+        return None
+    return best if single or gathered_nest(nest) is None else None
+
+
+def _is_large(nest: LinearNest, access: BufferOperand) -> bool:
+    """Whether an input is too large for the nearest cache."""
+    loops = zip(nest.loops, access.strides, strict=True)
+    elements = prod(each.extent for each, stride in loops if stride)
+    return elements * item_bytes(access) >= _CACHED
+
+
+def _reused(nest: LinearNest, count: int, *, single: bool = False) -> int:
+    """Return how many of `count` vectors, or elements, a thread takes that read the same inputs."""
+    loop = _reuse(nest, single=single)
+    if loop is None:
+        return 1
+    moving = [each for each in nest.inputs if not each.is_scalar and each.strides[loop]]
+    moving_loads = len(moving) + sum(view.name == "memref.load" for view in nest.body.operations)
+    most = min(_STEPS, 2 * _LOADS // max(moving_loads, 1), count // _LEAST)
+    fitting = (own for own in range(most, 1, -1) if nest.loops[loop].extent % own == 0)
+    return next(fitting, 1)
 
 
 def emit_element(nest: LinearNest, position: Position) -> None:

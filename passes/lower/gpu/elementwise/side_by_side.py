@@ -34,12 +34,14 @@ class SideBySideTiles:
         vectors: contiguous elements that a thread loads and stores at once.
         own: contiguous elements that a thread computes one by one.
         steps: vectors, or single elements, of a thread.
+        reused: vectors for each of these that read the same inputs; one each where it is empty.
     """
 
     threads: int = 256
     vectors: tuple[int, ...] = ()
     own: tuple[int, ...] = ()
     steps: tuple[int, ...] = ()
+    reused: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, nests: Sequence[LinearNest]) -> SideBySideTiles:
@@ -47,16 +49,19 @@ class SideBySideTiles:
         sizes = [prod(loop.extent for loop in nest.loops) for nest in nests]
         others = [sum(sizes) - size for size in sizes]
         tiles = [pointwise_tile(*each) for each in zip(nests, others, strict=True)]
+        reused = tuple(tile.reused for tile in tiles)
         return cls(
             tiles[0].threads,
             tuple(tile.vector for tile in tiles),
             tuple(tile.own for tile in tiles),
             tuple(tile.steps for tile in tiles),
+            reused if max(reused) > 1 else (),
         )
 
     def tiles(self) -> list[PointwiseTile]:
         """Return the tile of each nest."""
-        each = zip(self.vectors, self.own, self.steps, strict=True)
+        reused = self.reused or (1,) * len(self.vectors)
+        each = zip(self.vectors, self.own, self.steps, reused, strict=True)
         return [PointwiseTile(self.threads, *numbers) for numbers in each]
 
 
@@ -81,6 +86,7 @@ def side_by_side_refusal(
     if len(nests) < 2 or side_by_side_length(nests, device) < len(nests):
         return "computes several nests that have nothing to do with one another"
     numbers = [getattr(tiles, each.name) for each in fields(tiles)[1:]]
+    numbers = [each for each in numbers if each or each is not tiles.reused]
     if any(len(each) != len(nests) for each in numbers):
         return f"needs {len(nests)} numbers of each kind, one for each nest"
     found = zip(nests, tiles.tiles(), strict=True)

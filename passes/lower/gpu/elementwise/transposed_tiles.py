@@ -41,7 +41,7 @@ from xyntra.passes.lower.loops.vector_body import is_vectorizable
 _THREADS = 256
 _TILE = 64
 _SMALL_TILE = 32
-_MIN_ELEMENTS = 1 << 18  # fewer come from a cache, where their order matters little
+_MIN_ELEMENTS = 1 << 16  # fewer come from a cache, where their order matters little
 _WORD = 4  # bytes
 
 

@@ -14,6 +14,7 @@ from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.lower.gpu.device import DEFAULT, device_of
 from xyntra.passes.lower.gpu.emitters.families import choose_schedule, families_of
 from xyntra.passes.lower.gpu.stages.stage import stages_of, tidy
+from xyntra.passes.lower.kernels.given_schedules import place_schedules
 from xyntra.passes.registry import register_pass
 
 
@@ -37,7 +38,9 @@ class ChooseSchedules:
         """
         function, device = kernel_function(module), device_of(self.device)
         families = families_of(device)
-        for stage in stages_of(function):
+        stages = stages_of(function)
+        place_schedules(function, [stage.op for stage in stages], set_schedule)
+        for stage in stages:
             try:
                 set_schedule(stage.op, choose_schedule(stage, families, device))
             except CompileError as error:

@@ -4,7 +4,8 @@
 What a loop is for decides nothing: sorting, running sums and scattering are loops around loops with
 conditions. A loop may be shared where its author says so, or where all that is written in it is
 touched at the loop's own number in one dimension. That holds for a loop inside of another one, too:
-then every thread runs the outer one, for its part of the inner.
+then every thread runs the outer one, for its part of the inner. What an author says of an inner
+loop counts where he says it of all loops around it, and these do nothing else.
 """
 
 from __future__ import annotations
@@ -152,7 +153,19 @@ def _is_independent(loop: ir.Operation, whole: ir.Operation) -> bool:
     """Tell whether threads may each run `whole` with one iteration of `loop`, which is inside."""
     if list(loop.results) or (constant_trips(loop) or 0) < 2:
         return False
-    return (loop == whole and PARALLEL in loop.attributes) or _touches_its_own(loop, whole)
+    return _is_said_to_be(loop, whole) or _touches_its_own(loop, whole)
+
+
+def _is_said_to_be(loop: ir.Operation, whole: ir.Operation) -> bool:
+    """Tell whether a loop and all around it up to `whole` are parallel, and do nothing else."""
+    if PARALLEL not in loop.attributes:
+        return False
+    if loop == whole:
+        return True
+    outer = loop.parent.operation
+    beside = [view.operation for view in loop.parent.regions[0].blocks[0].operations]
+    is_alone = all(op == loop or _is_pure(op) for op in beside)
+    return outer.name == "scf.for" and is_alone and _is_said_to_be(outer, whole)
 
 
 def _touches_its_own(loop: ir.Operation, whole: ir.Operation) -> bool:
@@ -160,6 +173,8 @@ def _touches_its_own(loop: ir.Operation, whole: ir.Operation) -> bool:
     number = number_of(loop)
     places: dict[ir.Value, list[tuple[ir.Value, ...]]] = {}
     written: set[ir.Value] = set()
+    stores = operations_named(whole, "memref.store")
+    changed = {root(op.operands[_ACCESSES[op.name]]) for op in stores}
     for op in nested_operations(whole):
         memory = [value for value in op.operands if isinstance(value.type, ir.MemRefType)]
         if op.name not in _ACCESSES and (memory or _has_effects(op)):
@@ -167,6 +182,8 @@ def _touches_its_own(loop: ir.Operation, whole: ir.Operation) -> bool:
         if op.name in _ACCESSES:
             operand = _ACCESSES[op.name]
             memref = op.operands[operand]
+            if root(memref) not in changed:
+                continue
             if memref != root(memref):
                 return False
             places.setdefault(memref, []).append(tuple(op.operands)[operand + 1 :])
@@ -180,8 +197,11 @@ def _touches_its_own(loop: ir.Operation, whole: ir.Operation) -> bool:
 
 
 def _has_effects(op: ir.Operation) -> bool:
-    pure = op.name.startswith(("arith.", "math.")) or op.name in ("affine.apply", "scf.yield")
-    return not pure and op.name not in ("scf.for", "scf.if")
+    return not _is_pure(op) and op.name not in ("scf.for", "scf.if")
+
+
+def _is_pure(op: ir.Operation) -> bool:
+    return op.name.startswith(("arith.", "math.")) or op.name in ("affine.apply", "scf.yield")
 
 
 def _is_plain(memory: ir.Operation) -> bool:

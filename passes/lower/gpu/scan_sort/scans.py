@@ -42,7 +42,9 @@ from xyntra.passes.lower.loops.scan_loop import Scan, scan_of
 _MOST_THREADS = 1024
 _SHORT_THREADS = 128  # of a block of several rows
 EACH = 4
-"""Contiguous elements of a thread."""
+"""Contiguous elements of a thread, at least."""
+_SEVERAL = ((16, 512), (8, 256))
+"""More of them, and from which length on: threads exchange as much, whatever they have."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,11 @@ class RowScan:
     lanes: int
 
     @property
+    def each(self) -> int:
+        """Contiguous elements of a thread."""
+        return elements_of_thread(self.scan.length)
+
+    @property
     def team(self) -> int:
         """Threads that share a row."""
         enough = row_team(self.scan.length)
@@ -77,9 +84,15 @@ class RowScan:
         return self.threads // self.team
 
 
+def elements_of_thread(length: int) -> int:
+    """Return how many contiguous elements of a row a thread takes at once."""
+    fitting = (n for n, least in _SEVERAL if length >= least and length % n == 0)
+    return next(fitting, EACH)
+
+
 def row_team(length: int) -> int:
-    """Return how many threads have `EACH` elements of a row of `length`."""
-    return 1 << (-(-length // EACH) - 1).bit_length()
+    """Return how many threads have as many elements of a row of `length`."""
+    return 1 << (-(-length // elements_of_thread(length)) - 1).bit_length()
 
 
 def plan_scan(whole: ir.Operation, device: GpuDevice) -> RowScan | None:
@@ -120,7 +133,8 @@ def emit_scan(found: RowScan, shared: SharedMemory) -> LaunchShape:
 
     give_each(found.rows, found.whole, number)
     with scan.loop.location, ir.InsertionPoint(scan.loop):
-        team = ThreadTeam(Combiner(scan.combine, scan.neutral), found.team, shared)
+        combiner = Combiner(scan.combine, scan.neutral)
+        team = ThreadTeam(combiner, found.team, shared, found.each)
         _Block(scan, team, inside[0] if inside else None).emit()
     scan.loop.operands[1] = scan.loop.operands[0]  # it runs no more
     return LaunchShape(-(-found.count // found.side_by_side), found.threads)
@@ -133,10 +147,13 @@ class ThreadTeam:
         combiner: how elements are combined.
         threads: of the team.
         shared: for what warps exchange.
+        each: contiguous elements of a thread.
     """
 
-    def __init__(self, combiner: Combiner, threads: int, shared: SharedMemory) -> None:
-        self.threads = threads
+    def __init__(
+        self, combiner: Combiner, threads: int, shared: SharedMemory, each: int = EACH
+    ) -> None:
+        self.threads, self.each = threads, each
         self._combiner = combiner
         self._lanes = shared.device.subgroup
         self._words = None
@@ -147,7 +164,7 @@ class ThreadTeam:
     @property
     def tile(self) -> int:
         """Elements that the team takes at once."""
-        return self.threads * EACH
+        return self.threads * self.each
 
     def await_others(self) -> None:
         """Wait until all have read what was exchanged last."""
@@ -232,18 +249,19 @@ class _Block:
     def _tile(self, first: ir.Value, before: ir.Value) -> ir.Value:
         """Emit one tile; returns what there is behind it, given what there is before it."""
         scan, neutral = self._scan, Combiner(self._scan.combine, self._scan.neutral).start()
-        own = arith.addi(first, arith.muli(as_index(self._team.number), index(EACH)))
+        each = self._team.each
+        own = arith.addi(first, arith.muli(as_index(self._team.number), index(each)))
         inside, known = self._places(own)
         elements = [
-            each[scan.element]
+            found[scan.element]
             if there is None
-            else arith.select(there, each[scan.element], neutral)
-            for there, each in zip(inside, known, strict=True)
+            else arith.select(there, found[scan.element], neutral)
+            for there, found in zip(inside, known, strict=True)
         ]
         values, after = self._team.running(elements, before, is_inclusive=scan.is_inclusive)
-        whole = scan.length % EACH == 0
-        for group in [range(EACH)] if whole else [[each] for each in range(EACH)]:
-            conditions = [each for each in (inside[group[0]], self._is_there) if each is not None]
+        whole = scan.length % each == 0
+        for group in [range(each)] if whole else [[number] for number in range(each)]:
+            conditions = [at for at in (inside[group[0]], self._is_there) if at is not None]
             with when(reduce(arith.andi, conditions)) if conditions else nullcontext():
                 for number in group:
                     places = [known[number].get(v, v) for v in list(scan.store.operands)[1:]]
@@ -255,20 +273,20 @@ class _Block:
     ) -> tuple[list[ir.Value | None], list[Mapping[ir.Value, ir.Value]]]:
         """Return, for each element of a thread, if it is inside, and what stands for values there.
 
-        Where rows have whole quadruples, these are inside together, and loaded at once.
+        Where rows have whole groups of them, these are inside together, and loaded at once.
         """
-        length, tile = self._scan.length, self._team.tile
+        length, tile, each = self._scan.length, self._team.tile, self._team.each
         if length % tile == 0:
-            places = [arith.addi(own, index(each)) for each in range(EACH)]
-            return [None] * EACH, [self._copy(place) for place in places]
-        if length % EACH == 0:
-            last = index(length - EACH)
+            places = [arith.addi(own, index(number)) for number in range(each)]
+            return [None] * each, [self._copy(place) for place in places]
+        if length % each == 0:
+            last = index(length - each)
             there = arith.cmpi(arith.CmpIPredicate.ule, own, last)
             own = arith.minui(own, last)
-            places = [arith.addi(own, index(each)) for each in range(EACH)]
-            return [there] * EACH, [self._copy(place) for place in places]
+            places = [arith.addi(own, index(number)) for number in range(each)]
+            return [there] * each, [self._copy(place) for place in places]
         last = index(length - 1)
-        places = [arith.addi(own, index(each)) for each in range(EACH)]
+        places = [arith.addi(own, index(number)) for number in range(each)]
         inside = [arith.cmpi(arith.CmpIPredicate.ule, place, last) for place in places]
         return [*inside], [self._copy(arith.minui(place, last)) for place in places]
 

@@ -22,7 +22,8 @@ from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.scalar_nest import is_scalar_code
 
 _LONG_ROW = 4096  # elements
-_SHORT_ROW = 16  # elements: a block is too much for a shorter one
+_SHORT_ROW = 16  # elements: a block is too much for a shorter one, where there are many
+_FEW_ROWS = 1024  # whose blocks take less time than another launch
 _BEFORE = 3  # operations before a reduction that it takes along at most
 
 
@@ -133,7 +134,7 @@ def _share_rows(
     """Tell whether `nests` have rows in common, or all of them one row that threads can hold."""
     same, count = in_rows(nests)
     reduces = any(nest.reductions for nest in nests)
-    if count and _longest(same, count) < _SHORT_ROW:
+    if count and _longest(same, count) < _SHORT_ROW and _rows(same, count) > _FEW_ROWS:
         return row_plan(same, count, generics, device) is not None
     apart = reduces and count and (is_across(same, count) or wastes_sectors(same, count))
     if count and not apart and not _starves(same, count, device):
@@ -148,8 +149,11 @@ def _starves(nests: Sequence[LinearNest], count: int, device: GpuDevice) -> bool
     """
     if sum(len(nest.loops) > count for nest in nests) < 2:
         return False
-    rows = prod(loop.extent for loop in nests[0].loops[:count])
-    return rows < device.multiprocessors and _longest(nests, count) >= _LONG_ROW
+    return _rows(nests, count) < device.multiprocessors and _longest(nests, count) >= _LONG_ROW
+
+
+def _rows(nests: Sequence[LinearNest], count: int) -> int:
+    return prod(loop.extent for loop in nests[0].loops[:count])
 
 
 def _longest(nests: Sequence[LinearNest], count: int) -> int:

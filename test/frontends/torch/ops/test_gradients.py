@@ -40,6 +40,7 @@ def check(settings: Settings, function: Callable[..., Any], *inputs: Any) -> xyn
 CONVOLUTIONS: list[tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]] = [
     ((2, 3, 9, 8), (4, 3, 3, 2), ([2, 1], [1, 0], [1, 2], False, [0, 0], 1)),
     ((2, 4, 7, 7), (6, 2, 3, 3), ([3, 3], [1, 1], [1, 1], False, [0, 0], 2)),
+    ((2, 3, 8, 9), (4, 3, 1, 2), ([2, 3], [0, 0], [1, 1], False, [0, 0], 1)),
     ((3, 4, 6), (4, 1, 3), ([1], [2], [1], False, [0], 4)),
     ((2, 3, 4, 5), (3, 2, 3, 2), ([2, 1], [1, 0], [1, 1], True, [1, 0], 1)),
     ((2, 4, 4, 5), (4, 1, 3, 2), ([1, 1], [1, 0], [1, 1], True, [0, 0], 2)),
@@ -96,6 +97,7 @@ def average_pool_back(*rest: Any) -> Callable[..., Any]:
         (average_pool_back(False, None), [(2, 3, 4, 3), (2, 3, 8, 7)]),
         (average_pool_back(True, 5), [(3, 4, 3), (3, 8, 7)]),
         (aten._adaptive_avg_pool2d_backward, [(2, 3, 2, 1), (2, 3, 6, 5)]),
+        (aten._adaptive_avg_pool2d_backward, [(2, 3, 3, 7), (2, 3, 7, 5)]),
         (lambda x: aten.adaptive_max_pool2d(x, [2, 3]), [(2, 3, 4, 6)]),
     ],
 )

@@ -63,6 +63,39 @@ def test_a_file_of_an_older_version(tagger: Any, tmp_path: Path, settings: Setti
     assert "words.weight" in exe.weights
 
 
+def test_operators_mean_what_they_did(tmp_path: Path, settings: Settings) -> None:
+    data = rewritten(written(torch.jit.script(modules.Changed())), as_old)
+    (tmp_path / "m.pt").write_bytes(data)
+    inputs = torch.randn(2, 3), torch.tensor([[7, -7, 8], [1, 2, 3]])
+    found = xyntra.compile(tmp_path / "m.pt", inputs=inputs, config=settings)(*inputs)
+    wanted = torch.jit.load(io.BytesIO(data))(*inputs)
+    assert wanted[1].dtype == torch.int64  # quotients of integers were integers
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_file_is_read_once(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers, path = [torch.nn.Linear(40, 40), torch.nn.Linear(40, 2)], tmp_path / "m.pt"
+    config = {**settings, "cache": True, "cache_dir": str(tmp_path / "cache")}
+    x = torch.randn(3, 40)
+    for number, layer in enumerate(layers):
+        path.write_bytes(written(torch.jit.script(layer)))
+        found = [xyntra.compile(path, inputs=(x,), config=config)(x) for _ in range(1 + number)]
+        torch.testing.assert_close(found[-1], layer(x).detach())
+    monkeypatch.setattr("xyntra.compiler.torch_files._asked", _unwanted)
+    exe = xyntra.compile(path, inputs=(x,), config=config)
+    torch.testing.assert_close(exe(x), layers[1](x).detach())
+    assert exe(x).shape == (3, 2)
+    for changed in ({"inputs": (x[:2],), "config": config}, {"inputs": (x,), "config": settings}):
+        with pytest.raises(AssertionError, match="read again"):
+            xyntra.compile(path, **changed)
+
+
+def _unwanted(*_: object) -> bytes:
+    raise AssertionError("the file is read again")
+
+
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module, path = torch.nn.Linear(4, 3), tmp_path / "m.pt"
     x = np.random.default_rng(0).standard_normal((2, 4)).astype(np.float32)

@@ -14,6 +14,7 @@ from onnx import helper as h
 
 import xyntra
 from xyntra.executable import Executable
+from xyntra.targets.cuda.code.kernel_image import KernelImage
 
 BATCH, HEADS, GROUPS, ROOM, SIZE = 2, 4, 2, 300, 16
 ALIASES = {"now_k": "past_k", "now_v": "past_v"}
@@ -87,3 +88,10 @@ def test_caches_are_written_in_place_and_keys_split(decode: Executable) -> None:
     assert [port.copied for port in decode.outputs] == ["", "", ""]
     schedules = [line for kernel in decode.kernels for line in kernel.schedules]
     assert any(line.startswith("flash-decode") for line in schedules)
+
+
+def test_a_thread_appends_one_element(decode: Executable) -> None:
+    images = map(KernelImage.from_bytes, decode.artifact.objects.values())
+    launches = [each for image in images for each in image.launches]
+    appends = [each for each in launches if each.schedule.startswith("loops")]
+    assert [each.grid * each.block for each in appends] == [BATCH * GROUPS * SIZE]

@@ -36,8 +36,16 @@ def test_long_rows_are_summed_in_parts(
     assert first[0] >= 4 * shape[0]
 
 
-def test_running_sums_of_several_tiles() -> None:
-    assert launches_of("CumSum", [numbers(1, 5000)], np.array(1)) == [(1, 1024)]
+@pytest.mark.parametrize(("length", "threads"), [(5001, 1024), (5000, 1024), (9000, 1024)])
+def test_running_sums_of_several_tiles(length: int, threads: int) -> None:
+    assert launches_of("CumSum", [numbers(1, length)], np.array(1)) == [(1, threads)]
+
+
+@pytest.mark.parametrize(
+    ("length", "launch"), [(264, (3, 64)), (512, (1, 128)), (528, (3, 64)), (2048, (3, 128))]
+)
+def test_threads_sum_more_of_longer_rows(length: int, launch: tuple[int, int]) -> None:
+    assert launches_of("CumSum", [numbers(3, length)], np.array(1), reverse=1) == [launch]
 
 
 def test_running_sums_of_integers() -> None:

@@ -25,7 +25,10 @@ from xyntra.passes.lower.cuda import pipeline
 from xyntra.passes.lower.gpu.device import GpuDevice, device_of
 from xyntra.passes.lower.gpu.emitters.families import families_of, legal_schedules, schedule_text
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
+from xyntra.passes.lower.kernels.given_schedules import give_schedules
 from xyntra.targets.cuda.code.kernel_image import KernelImage
+from xyntra.targets.kernel import KernelSource
+from xyntra.targets.table import backend_for
 
 _EACH = 3  # schedules of an emitter: the first, the last, and one between
 Change = Callable[[Stage, GpuDevice], None]
@@ -273,3 +276,18 @@ def test_launches_keep_their_schedules(context: ir.Context) -> None:
     launches = KernelImage.from_bytes(code).launches
     assert kernel.schedules == tuple(each.schedule for each in launches)
     assert kernel.schedules[0].startswith("register-rows")
+
+
+def test_a_kernel_is_given_schedules_before_it_has_stages(context: ir.Context) -> None:
+    backend = backend_for("sm_90a")
+    source = KernelSource("k", PRODUCT, architecture="sm_90a")
+    with context:
+        (place,) = backend.schedule_places(ir.Module.parse(PRODUCT), source)
+        assert place.chosen in place.legal
+        assert len(place.legal) > 10
+        wanted = next(each for each in place.legal[::-1] if each != place.chosen)
+        module = ir.Module.parse(PRODUCT)
+        give_schedules(kernel_function(module.operation), [wanted])
+        found = backend.compile(ir.Module.parse(str(module)), source).schedules
+    assert found[0] == schedule_text(wanted, families_of(device_of("sm_90a")))
+    assert found != backend.compile(ir.Module.parse(PRODUCT, context), source).schedules

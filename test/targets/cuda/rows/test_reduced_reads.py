@@ -88,3 +88,23 @@ def test_a_scan_converts_what_it_reads(shape: str, axis: int) -> None:
     found, right, images = run(text, "float16")
     np.testing.assert_allclose(found[0], right[0], rtol=1e-4, atol=1e-4)
     assert len(images) == 1
+
+
+MASKED = """
+<ir_version: 8, opset_import: ["" : 18]>
+graph ({T}[4,21,48] x, {T}[4,21,1] m) => ({T}[4,48] y)
+<int64[1] axis = {{1}}>
+{{
+  w = Mul(x, m)
+  y = ReduceSum<keepdims = 0>(w, axis)
+}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["float16", "float"])
+def test_weighted_sums_of_a_batch_are_no_products(kind: str) -> None:
+    found, right, images = run(MASKED, kind)
+    rounding = 4e-3 if kind == "float16" else 1e-5
+    np.testing.assert_allclose(found[0].astype(np.float64), right[0], rounding, 10 * rounding)
+    (launch,) = [launch for image in images for launch in image.launches]
+    assert launch.schedule.startswith("columns")

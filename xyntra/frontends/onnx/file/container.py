@@ -4,10 +4,11 @@
 `scan` reads the serialized ModelProto in place (the file is mapped, not read) and builds a
 *skeleton*: the same model, byte for byte, in which the data of large tensors is cut out. A cut
 tensor keeps its name, dims and data type; it says `data_location = EXTERNAL` and has one
-`external_data` entry whose key is `MARKER_KEY` and whose value is the name of its `WeightRef`. Cut
-are initializers and the `value` of Constant nodes, in the graph, its subgraphs and in functions,
-where they have more than `INLINE_BYTES` bytes of data or lie in another file. Sparse tensors,
-strings and attributes of other nodes stay.
+`external_data` entry whose key is `MARKER_KEY` and whose value is the name of its `WeightRef`;
+if its elements are all equal or those of a triangular mask, another entry, `PATTERN_KEY`, has the
+text of their `Pattern`. Cut are initializers and the `value` of Constant nodes, in the graph, its
+subgraphs and in functions, where they have more than `INLINE_BYTES` bytes of data or lie in another
+file. Sparse tensors, strings and attributes of other nodes stay.
 
 Neither protobuf nor the onnx package is imported. Files are untrusted: a malformed one gives a
 `ModelError`, in time proportional to its size. Field numbers are those of onnx.proto.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.frontends.onnx.file.external import ExternalFiles
+from xyntra.frontends.onnx.file.patterns import find_pattern
 from xyntra.frontends.onnx.file.tensors import (
     STRING,
     TensorFields,
@@ -21,7 +22,7 @@ from xyntra.frontends.onnx.file.tensors import (
 )
 from xyntra.frontends.onnx.file.wire import BYTES, Field, Patch, WireReader, enclose, splice
 from xyntra.frontends.weight_types import DTYPE_BITS
-from xyntra.frontends.weights import Fingerprint, WeightRef
+from xyntra.frontends.weights import Fingerprint, WeightRef, WeightSource
 
 INLINE_BYTES = 1024
 """Tensors of more bytes than this, in the file or in memory, are cut out."""
@@ -78,6 +79,7 @@ class Cutter:
         self._reader = reader
         self._externals = externals
         self._file = file
+        self._source = WeightSource(reader.data)
         self._copies: dict[str, int] = {}
         self._main_names: set[str] = set()
 
@@ -263,7 +265,9 @@ class Cutter:
         if not name:
             raise ModelError("tensor-unnamed", "a weight has no name", place=place)
         self.weights[unique] = ref
-        return enclose(reader.data, item, marked(reader, tensor, unique))
+        pattern = find_pattern(self._source, ref)
+        text = None if pattern is None else pattern.text
+        return enclose(reader.data, item, marked(reader, tensor, unique, text))
 
     def _unique(self, name: str) -> str:
         unique = name

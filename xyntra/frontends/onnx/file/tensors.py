@@ -30,7 +30,7 @@ from xyntra.frontends.weights import MAX_ELEMENTS, Fingerprint, WeightRef
 MAX_RANK = 64
 """Dimensions of a tensor: as many as numpy has."""
 
-MARKER_KEY = "xyntra.weight"
+MARKER_KEY, PATTERN_KEY = "xyntra.weight", "xyntra.pattern"
 STRING = 8
 DTYPES = dict(
     enumerate(
@@ -205,12 +205,18 @@ def locate(
     return WeightRef(name, dtype, shape, file[0], data.start, size, encoding, file[1])
 
 
-def marked(reader: WireReader, tensor: TensorFields, name: str) -> list[Chunk]:
-    """The TensorProto's bytes with a marker for weight `name` in place of data or its old place."""
-    entry = encode_bytes(1, MARKER_KEY.encode()) + encode_bytes(2, name.encode())
+def marked(reader: WireReader, tensor: TensorFields, name: str, pattern: str | None) -> list[Chunk]:
+    """The TensorProto's bytes with a marker for weight `name` in place of data or its old place.
+
+    `pattern` is the text of its `Pattern`, if it has one.
+    """
+    texts = {MARKER_KEY: name} if pattern is None else {MARKER_KEY: name, PATTERN_KEY: pattern}
+    entries = [
+        encode_bytes(_EXTERNAL_DATA, encode_bytes(1, key.encode()) + encode_bytes(2, text.encode()))
+        for key, text in texts.items()
+    ]
     location = encode_varint(_DATA_LOCATION << 3) + encode_varint(_EXTERNAL)
-    chunks = splice(reader.data, tensor.at, tensor.end, tensor.removed)
-    return [*chunks, encode_bytes(_EXTERNAL_DATA, entry), location]
+    return [*splice(reader.data, tensor.at, tensor.end, tensor.removed), *entries, location]
 
 
 def _add_dims(reader: WireReader, tensor: TensorFields, item: Field) -> None:

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx
 
 from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.dialects.tensors.reductions import Reduction, identity_of
-from xyntra.frontends.onnx.folding.fold import bounded, folds
+from xyntra.frontends.onnx.folding.fold import TooLargeError, bounded, folds
 from xyntra.frontends.onnx.node import Node
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of
 from xyntra.frontends.onnx.ops.reductions.reduce import reduction_axes
@@ -43,15 +43,25 @@ def _transpose(node: Node) -> np.ndarray:
 @folds("Expand")
 def _expand(node: Node) -> np.ndarray:
     x, wanted = node.constant(0), [int(n) for n in node.constant(1).reshape(-1)]
-    return np.array(np.broadcast_to(x, bounded(broadcast_shapes(x.shape, wanted))))
+    return np.array(np.broadcast_to(x, _kept_small(x, broadcast_shapes(x.shape, wanted))))
 
 
 @folds("Tile")
 def _tile(node: Node) -> np.ndarray:
     x = node.constant(0)
     repeats = tile_repeats(node, x.shape)
-    bounded([n * m for n, m in zip(x.shape, repeats, strict=True)])
+    _kept_small(x, [n * m for n, m in zip(x.shape, repeats, strict=True)])
     return np.tile(x, repeats)
+
+
+def _kept_small(x: np.ndarray, shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape of repeated elements, which are computed now if they may be sizes.
+
+    Data is repeated where it is used, whatever its shape: a free dimension may be part of that.
+    """
+    if x.dtype.kind == "f" and len(shape) > 1:
+        raise TooLargeError
+    return bounded(shape)
 
 
 @folds("Concat")

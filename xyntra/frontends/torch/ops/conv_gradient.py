@@ -67,11 +67,20 @@ def _of_weight(node: AtenNode, grad: Tensor, x: Tensor, weight: Tensor) -> Tenso
             fixed.shape[2:], strides, dilations, kernel, moved.shape[2:], pads, strict=True
         )
     ]
-    window: dict[str, Any] = {"strides": dilations, "dilations": strides, "pads": [*pads, *rest]}
-    images = _images_as_channels(b, moved, groups)
+    ends = [max(r, 0) for r in rest]
+    window: dict[str, Any] = {"strides": dilations, "dilations": strides, "pads": [*pads, *ends]}
+    images = _images_as_channels(b, _reached(node, moved, rest), groups)
     kernels = b.transpose(fixed, [1, 0, *range(2, fixed.rank)])
     found = node.by_onnx("Conv", images, kernels, group=groups, **window)[0]
     return cast(b, b.transpose(found, [1, 0, *range(2, found.rank)]), weight.dtype)
+
+
+def _reached(node: AtenNode, images: Tensor, rest: list[int]) -> Tensor:
+    """Leave out what lies behind the last window, where the padding `rest` would be negative."""
+    space = [n + min(r, 0) for n, r in zip(images.shape[2:], rest, strict=True)]
+    if any(n < 1 for n in space):
+        raise node.unsupported("windows that lie in the padding alone")
+    return node.b.slice(images, [0] * images.rank, [*images.shape[:2], *space], [1] * images.rank)
 
 
 def _images_as_channels(b: TensorBuilder, images: Tensor, groups: int) -> Tensor:

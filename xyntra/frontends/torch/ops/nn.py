@@ -11,6 +11,7 @@ import numpy as np
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
 from xyntra.frontends.torch.node import AtenNode, Result, handles
+from xyntra.frontends.torch.ops.adaptive_pool import averaged
 
 
 def spatial(values: Any, rank: int) -> list[int]:
@@ -106,8 +107,14 @@ def average_pool(node: AtenNode) -> Tensor:
 
 @handles("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
 def adaptive_average_pool(node: AtenNode) -> Tensor:
-    """Sizes that divide the input's; others have windows of several sizes."""
-    x, kernel = _equal_windows(node)
+    """Windows of one size are those of a pooling."""
+    counts = [int(each) for each in node["output_size"]]
+    x = _batched(node, len(counts))
+    if any(count < 1 or n % count for n, count in zip(x.shape[2:], counts, strict=True)):
+        if 0 in node.shape:
+            raise node.unsupported("a pooling without results")
+        return node.b.reshape(averaged(node.b, x, counts), node.shape)
+    kernel = [n // count for n, count in zip(x.shape[2:], counts, strict=True)]
     found = node.by_onnx("AveragePool", x, kernel_shape=kernel, strides=kernel)[0]
     return node.b.reshape(found, node.shape)
 

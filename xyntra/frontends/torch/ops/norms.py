@@ -37,8 +37,15 @@ def layer_norm(node: AtenNode) -> Sequence[Result]:
         cast(b, node.tensor(name), x.dtype) if node.has(name) else None
         for name in ("weight", "bias")
     )
-    found = named.layer_norm(b, x, axis, float(node["eps"]), scale, bias)
+    found = named.layer_norm(b, x, axis, _epsilon(node), scale, bias)
     return [found, *_statistics(node, x, list(range(axis, x.rank)))]
+
+
+def _epsilon(node: AtenNode) -> float:
+    epsilon = float(node["eps"])
+    if epsilon < 0:
+        raise node.unsupported("a negative epsilon")
+    return epsilon
 
 
 def _statistics(node: AtenNode, x: Tensor, axes: list[int]) -> list[Tensor]:
@@ -64,7 +71,7 @@ def group_norm(node: AtenNode) -> Sequence[Result]:
     if 0 in x.shape:
         raise node.unsupported("a norm without elements")
     rows = b.reshape(x, [x.shape[0], groups, -(-int(np.prod(x.shape[1:])) // groups)])
-    result = b.reshape(named.layer_norm(b, rows, 2, float(node["eps"])), x.shape)
+    result = b.reshape(named.layer_norm(b, rows, 2, _epsilon(node)), x.shape)
     channels = [x.shape[1], *[1] * (x.rank - 2)]
     names = [name for name in ("weight", "bias") if node.has(name)]
     vectors = [b.reshape(node.tensor(name), channels) for name in names]

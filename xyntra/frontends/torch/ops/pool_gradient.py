@@ -10,6 +10,7 @@ import numpy as np
 from xyntra.dialects.builder import Tensor
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of
 from xyntra.frontends.torch.node import AtenNode, Result, handles
+from xyntra.frontends.torch.ops.adaptive_pool import averaged_back
 from xyntra.frontends.torch.ops.nn import spatial
 from xyntra.frontends.weight_types import dtype_of
 
@@ -95,12 +96,14 @@ def _shares(
 
 @handles("_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward")
 def adaptive_average_pool_backward(node: AtenNode) -> Tensor:
-    """Sizes that divide the input's, as of the pooling itself."""
+    """Windows of one size do not overlap: each element goes to a block."""
     rank = 3 if "3d" in node.call.operator else 2
     grad, x, b = node.tensor("grad_output"), node.tensor("self"), node.b
     outer, sizes, counted = x.shape[:-rank], x.shape[-rank:], grad.shape[-rank:]
-    if 0 in grad.shape or any(n % o for n, o in zip(sizes, counted, strict=True)):
-        raise node.unsupported(f"{list(sizes)} do not split into {list(counted)} equal windows")
+    if 0 in grad.shape or 0 in x.shape:
+        raise node.unsupported("a pooling without elements")
+    if any(n % o for n, o in zip(sizes, counted, strict=True)):
+        return averaged_back(b, grad, sizes)
     kernel = [n // o for n, o in zip(sizes, counted, strict=True)]
     wide, count = accumulator_of(x.dtype), float(prod(kernel))
     divided = b.map(lambda v: (v.cast(wide) / count).cast(x.dtype), grad, dtype=x.dtype)

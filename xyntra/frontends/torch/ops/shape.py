@@ -145,13 +145,17 @@ def diagonal(node: AtenNode) -> Tensor:
     if 0 in node.shape:
         return Tensor(node.b.empty(node.shape, x.dtype), x.dtype)
 
+    starts = [0] * x.rank
+    starts[first], starts[second] = max(-offset, 0), max(offset, 0)
+    sizes = [node.shape[-1] if d in (first, second) else n for d, n in enumerate(x.shape)]
+    square = node.b.slice(x, starts, sizes, [1] * x.rank)
+
     def read(*dims: ir.AffineExpr) -> list[ir.AffineExpr]:
         at = dict(zip(rest, dims[:-1], strict=True))
-        at[first] = dims[-1] + max(-offset, 0) if offset < 0 else dims[-1]
-        at[second] = dims[-1] + offset if offset > 0 else dims[-1]
+        at[first] = at[second] = dims[-1]
         return [at[d] for d in range(x.rank)]
 
-    return node.b.view(x, node.shape, read)
+    return node.b.view(square, node.shape, read)
 
 
 @handles("unfold", "unfold_copy")

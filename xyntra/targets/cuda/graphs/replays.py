@@ -4,7 +4,8 @@
 Launches hold the addresses of their arrays, and so do graphs. Allocators hand out the same memory
 again and again, so that a few sets of addresses come back: those that do get a graph of their own.
 That is cheaper than pointing a graph at other arrays, which takes a call of the driver for each
-launch that uses one, and tensor maps to be encoded anew.
+launch that uses one, and tensor maps to be encoded anew. Where too many sets take turns for graphs
+to be used often, each launch is still bound once for the few addresses that its own arrays are at.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from xyntra.targets.cuda.graphs.launches import BoundLaunch, LoadedKernel
 from xyntra.targets.cuda.graphs.sets import Addresses, GraphSets
 
 _SEEN = 64
+_KEPT = 8  # sets of addresses for which the launches of a step are kept
 _FEW = 8  # launches that are bound in less time than a graph of the others would save
 
 
@@ -59,6 +61,11 @@ class Replays:
             None if touched & set(plan.argument_buffers(step)) else self.bind(step)
             for step in self._steps
         ]
+        self._touched = [
+            [buffer for buffer in plan.argument_buffers(step) if buffer in touched]
+            for step in self._steps
+        ]
+        self._bound: list[dict[Addresses, list[BoundLaunch]]] = [{} for _ in self._steps]
         self.count = sum(len(kernels[step.kernel].functions) for step in self._steps)
 
     def bind(self, step: Step, ports: Mapping[int, int] | None = None) -> list[BoundLaunch]:
@@ -70,9 +77,19 @@ class Replays:
         """Return all launches of a call, for addresses of inputs and outputs in order."""
         ports = dict(zip(self._ports, addresses, strict=True))
         found: list[BoundLaunch] = []
-        for step, fixed in zip(self._steps, self._fixed, strict=True):
-            found += self.bind(step, ports) if fixed is None else fixed
+        for number, fixed in enumerate(self._fixed):
+            found += self._kept(number, ports) if fixed is None else fixed
         return found
+
+    def _kept(self, number: int, ports: Mapping[int, int]) -> list[BoundLaunch]:
+        """Return the launches of a step, bound anew where its own arrays lie elsewhere."""
+        kept = self._bound[number]
+        key = tuple(ports[buffer] for buffer in self._touched[number])
+        if key not in kept:
+            if len(kept) == _KEPT:
+                del kept[next(iter(kept))]
+            kept[key] = self.bind(self._steps[number], ports)
+        return kept[key]
 
     def find(self, addresses: Addresses) -> Callable[[int], None] | None:
         """Return what puts the launches for some addresses on a stream.
@@ -94,6 +111,8 @@ class Replays:
             return graph
         if addresses not in self._seen:
             self._note(addresses)
+            return self.one_by_one(addresses)
+        if not self.sets.pay_off():
             return self.one_by_one(addresses)
         graph = LaunchGraph(self.launches(addresses), self.capture, self._direct)
         self.sets.add(addresses, graph)

@@ -10,6 +10,8 @@ from xyntra.targets.cuda.graphs.graph import LaunchGraph
 __all__ = ["Addresses", "GraphSets"]
 
 _GRAPHS = 8
+_TRIED = 2 * _GRAPHS  # graphs that are made before it is asked whether they are used
+_REPAID = 4  # uses of a graph that are worth making it
 
 Addresses = tuple[int, ...]
 
@@ -35,6 +37,11 @@ class GraphSets:
         self.address = ctypes.addressof(self._words)
         self._graphs: dict[Addresses, LaunchGraph] = {}
         self._places: dict[Addresses, int] = {}
+        self._made = 0
+
+    def pay_off(self) -> bool:
+        """Tell whether graphs have been used often enough to make another one."""
+        return self._made < _TRIED or self._words[0] >= _REPAID * self._made
 
     def __len__(self) -> int:
         return len(self._graphs)
@@ -48,6 +55,7 @@ class GraphSets:
 
     def add(self, addresses: Addresses, graph: LaunchGraph) -> None:
         """Keep a graph; nothing else may use this object meanwhile."""
+        self._made += 1
         place = self._free_place()
         words = self._words
         words[place + 2 : place + self._width] = list(addresses)

@@ -171,6 +171,52 @@ func.func @gate(%x: memref<512x768xf16>, %weight: memref<768x2560xf16>, %bias: m
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
+// So it is with a large product, whose sums in f32 would take longer to store and read than narrower tiles do.
+// CHECK-LABEL: func.func @large_gate(
+// CHECK: "xyntra.stage"() ({
+// CHECK: xyntra.anchor
+// CHECK: arith.mulf %{{.+}}, %{{.+}} : f32
+// CHECK: arith.mulf
+// CHECK: "xyntra.yield"()
+// CHECK-NEXT: }) : () -> ()
+// CHECK-NEXT: return
+func.func @large_gate(%x: memref<2308x2048xf16>, %weight: memref<2048x16384xf16>, %bias: memref<16384xf16>, %y: memref<2308x8192xf16>) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<2308x16384xf32>
+  linalg.generic {indexing_maps = [#mn], iterator_types = ["parallel", "parallel"]}
+      outs(%t : memref<2308x16384xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %weight : memref<2308x2048xf16>, memref<2048x16384xf16>) outs(%t : memref<2308x16384xf32>) {
+  ^bb0(%p: f16, %q: f16, %o: f32):
+    %l = arith.extf %p : f16 to f32
+    %r = arith.extf %q : f16 to f32
+    %f = arith.mulf %l, %r : f32
+    %s = arith.addf %o, %f : f32
+    linalg.yield %s : f32
+  }
+  %gate = memref.subview %t[0, 0] [2308, 8192] [1, 1] : memref<2308x16384xf32> to memref<2308x8192xf32, strided<[16384, 1]>>
+  %up = memref.subview %t[0, 8192] [2308, 8192] [1, 1] : memref<2308x16384xf32> to memref<2308x8192xf32, strided<[16384, 1], offset: 8192>>
+  linalg.generic {indexing_maps = [#mn, #mn, #mn], iterator_types = ["parallel", "parallel"]}
+      ins(%gate, %up : memref<2308x8192xf32, strided<[16384, 1]>>, memref<2308x8192xf32, strided<[16384, 1], offset: 8192>>) outs(%y : memref<2308x8192xf16>) {
+  ^bb0(%p: f32, %q: f32, %o: f16):
+    %s = arith.mulf %p, %q : f32
+    %r = arith.truncf %s : f32 to f16
+    linalg.yield %r : f16
+  }
+  return
+}
+
+// -----
+
+#mn = affine_map<(m, n) -> (m, n)>
+#n = affine_map<(m, n) -> (n)>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
 // What is done to all columns before that, such as adding a bias and rounding, stays part of the launch.
 // The distance may be any.
 // CHECK-LABEL: func.func @biased_gate(

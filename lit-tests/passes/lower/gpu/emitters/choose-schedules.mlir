@@ -75,3 +75,29 @@ func.func @elementwise(%a: memref<1024x1024xf32>, %b: memref<1024x1024xf32>, %c:
   }) : () -> ()
   return
 }
+
+// -----
+
+// Where every multiprocessor has many tiles, these are large: small ones would wait for the L2 cache.
+// CHECK-LABEL: func.func @large_product
+// CHECK: }) {schedule = #xyntra.schedule<{emitter = "wgmma", tile = [128, {{192|256}}]}>}
+func.func @large_product(%a: memref<3000x6400xf16>, %b: memref<6400x1600xf16>, %c: memref<3000x1600xf32>) {
+  %zero = arith.constant 0.0 : f32
+  "xyntra.stage"() ({
+    linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} outs(%c : memref<3000x1600xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<3000x6400xf16>, memref<6400x1600xf16>) outs(%c : memref<3000x1600xf32>) attrs = {xyntra.anchor} {
+    ^bb0(%x: f16, %y: f16, %o: f32):
+      %l = arith.extf %x : f16 to f32
+      %r = arith.extf %y : f16 to f32
+      %p = arith.mulf %l, %r : f32
+      %s = arith.addf %p, %o : f32
+      linalg.yield %s : f32
+    }
+    "xyntra.yield"() {operandSegmentSizes = array<i32: 0, 0, 0, 0, 0, 0, 0, 0>} : () -> ()
+  }) : () -> ()
+  return
+}

@@ -339,6 +339,10 @@ _MULTIPLY = 3.0e6  # products in a microsecond
 _WIDE = 1.065  # times as many where one wgmma has many columns
 _IN_TURN = 0.98  # times as many where one warpgroup multiplies at a time
 _BRING = 138e3  # bytes in a microsecond
+# From the L2 cache to all multiprocessors: where every one brought 64x128 tiles for long, they got
+# so much, and products of 60 GFLOP took 1.5 times as long as what has fewer bytes to bring.
+_BRING_ALL = 12.5e6  # bytes in a microsecond
+_SUSTAINED = 4  # tiles of a block, from which on that bounds
 _WRITE = 8.1e-5  # microseconds, of one element of a tile
 _EXPOSED = 0.35  # of that, which a block's next tile does not hide
 _WORK = 5e-6  # microseconds, of one operation on one element of a tile
@@ -358,10 +362,11 @@ def microseconds(product: BatchedMatmul, tile: Tile, work: int, device: GpuDevic
     steps, elements = _steps(product), tile.rows * tile.columns
     rate = _MULTIPLY * (_WIDE if tile.columns >= _WIDE_COLUMNS else 1.0)
     rate *= _IN_TURN if tile.turns else 1.0
-    step = max(elements * BLOCK / rate, tile.stage_bytes / _BRING, _STEP)
+    waves = _waves(product, tile, device)
+    bring = _BRING if waves < _SUSTAINED else min(_BRING, _BRING_ALL / device.multiprocessors)
+    step = max(elements * BLOCK / rate, tile.stage_bytes / bring, _STEP)
     if tile.split > 1:
         return _LAUNCH + _TILE + -(-steps // tile.split) * step + exchange(tile)
-    waves = _waves(product, tile, device)
     results = elements * (_WRITE * (1 + _EXPOSED * (waves - 1)) + _WORK * work * waves)
     if tile.turns:  # the other warpgroup multiplies meanwhile, but for the last tile
         results = elements * (_WRITE + _WORK * work * (waves + 1))

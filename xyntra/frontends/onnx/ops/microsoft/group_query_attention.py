@@ -70,7 +70,7 @@ class _Sequences:
 def group_query_attention(node: Node) -> list[Tensor | None]:
     _refuse(node)
     given = _with_rotation(node, _sequences(node))
-    key, value = (_cached(node, given, i, x) for i, x in enumerate((given.key, given.value)))
+    key, value = _caches(node, given)
     if _is_state(node):
         result = _attend(node, _seeing_what_fits(node, given), key, value)
     else:
@@ -210,16 +210,32 @@ def _places(node: Node, given: _Sequences) -> Operand:
     return b.map(lambda v: v + b.index(1).cast("int64"), first, dtype="int64", shape=shape)
 
 
+def _caches(node: Node, given: _Sequences) -> list[Tensor]:
+    """The past and the new keys, and values, [batch, groups, positions, size]."""
+    news = [given.key, given.value]
+    if not _is_state(node):
+        return [_cached(node, given, i, new) for i, new in enumerate(news)]
+    pasts = [_past(node, given, i) for i in range(len(news))]
+    if pasts[0].shape != pasts[1].shape:
+        raise node.invalid(f"pasts of {pasts[0].shape} and {pasts[1].shape}")
+    fresh = [node.b.transpose(new, [0, 2, 1, 3]) for new in news]
+    return node.states.all_appended(node.b, pasts, fresh, node.b.tensor(given.before), 2)
+
+
+def _past(node: Node, given: _Sequences, which: int) -> Tensor:
+    """The past keys (0) or values (1), of which there are some."""
+    past, (batch, _, _, groups, size) = node.tensor(_PAST + which), given.sizes
+    if past.shape != (batch, groups, past.shape[2], size):
+        wanted = (batch, groups, "positions", size)
+        raise node.invalid(f"a past of {past.shape} is not of {wanted}")
+    return past
+
+
 def _cached(node: Node, given: _Sequences, which: int, new: Tensor) -> Tensor:
     """The past and the new keys (0) or values (1), [batch, groups, positions, size]."""
     batch, length, _, groups, size = given.sizes
     count = max(_past_length(node), given.total)
-    past = node.tensor(_PAST + which) if _past_length(node) else None
-    if past is not None and past.shape != (batch, groups, past.shape[2], size):
-        raise node.invalid(f"a past of {past.shape} does not fit {new.shape}")
-    if past is not None and _is_state(node):
-        fresh = node.b.transpose(new, [0, 2, 1, 3])
-        return node.states.appended(node.b, past, fresh, node.b.tensor(given.before), 2)
+    past = _past(node, given, which) if _past_length(node) else None
     if past is not None and not isinstance(given.before, np.ndarray):
         return _joined(node, past, new, node.b.tensor(given.before), count)
     fresh = node.b.transpose(new, [0, 2, 1, 3])

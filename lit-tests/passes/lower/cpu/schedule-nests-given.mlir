@@ -1,0 +1,26 @@
+// RUN: %xyntra-opt %s --schedule-nests | FileCheck %s
+
+// A kernel is given schedules before it has nests; they move to these, and the list goes.
+// CHECK-LABEL: func.func @given(
+// CHECK-NOT: xyntra.schedules
+// CHECK: linalg.generic
+// CHECK: linalg.generic
+// CHECK-SAME: xyntra.schedule = #xyntra.schedule<{columns = [1], emitter = "register-tiles", row = 0 : i64, tile = [4, 8], vector = 8 : i64}>
+func.func @given(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>)
+    attributes {xyntra.schedules = [unit, #xyntra.schedule<{emitter = "register-tiles", tile = [4, 8], vector = 8, columns = [1], row = 0}>]} {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+      outs(%c : memref<64x64xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<64x64xf32>, memref<64x64xf32>) outs(%c : memref<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Records what samples say of the factors of products, and quantizes tensors by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar
+from xyntra.passes.diagnostics import PassFailure
+from xyntra.passes.precision.weighted_products import WeightedProduct
+
+__all__ = [
+    "QUANTIZATION",
+    "FactorRange",
+    "integers_of",
+    "note_quantization",
+    "quantization_of",
+    "through_steps",
+    "weight_scale",
+]
+
+QUANTIZATION = "xyntra.quantization"
+"""Module attribute: for each product of `main` with a weight, in order, [scale, zero, reason]."""
+
+_LARGEST = 127
+_TINY = 1e-30
+"""Magnitude up to which weights count as 0: scales of f32 have to be normal numbers."""
+
+
+class FactorRange(NamedTuple):
+    """How the factor of a product that a call computes becomes integers of 8 bits.
+
+    Attributes:
+        scale: the distance between two integers.
+        zero: the integer that stands for 0, of unsigned ones; -1 for signed ones around 0.
+        reason: why the product stays in f32; "" where it does not.
+    """
+
+    scale: float
+    zero: int
+    reason: str
+
+    @property
+    def dtype(self) -> str:
+        """The type of the integers."""
+        return "int8" if self.zero < 0 else "uint8"
+
+    @property
+    def point(self) -> int:
+        """The integer that stands for 0."""
+        return max(self.zero, 0)
+
+
+def note_quantization(module: ir.Operation, ranges: Sequence[FactorRange]) -> None:
+    """Set the attribute `QUANTIZATION` of `module`, unless there are none."""
+    if not ranges:
+        return
+    with module.context, ir.Location.unknown(module.context):
+        f32, i32 = ir.F32Type.get(), ir.IntegerType.get_signless(32)
+        entries = []
+        for each in ranges:
+            scale, zero = ir.FloatAttr.get(f32, each.scale), ir.IntegerAttr.get(i32, each.zero)
+            entries.append(ir.ArrayAttr.get([scale, zero, ir.StringAttr.get(each.reason)]))
+        module.attributes[QUANTIZATION] = ir.ArrayAttr.get(entries)
+
+
+def quantization_of(module: ir.Operation, count: int) -> list[FactorRange]:
+    """Return what `note_quantization` has recorded for `count` products.
+
+    Raises:
+        PassFailure: it was for other products, or is no such thing.
+    """
+    attribute = module.attributes.get(QUANTIZATION, None)
+    entries = [_range(each) for each in attribute] if isinstance(attribute, ir.ArrayAttr) else []
+    found = [each for each in entries if each is not None]
+    if len(found) != count or len(entries) != count:
+        raise PassFailure.at(module, f"has {count} products, and ranges of {len(found)} factors")
+    return found
+
+
+def _range(entry: ir.Attribute) -> FactorRange | None:
+    parts = list(entry) if isinstance(entry, ir.ArrayAttr) else []
+    kinds = (ir.FloatAttr, ir.IntegerAttr, ir.StringAttr)
+    if len(parts) != 3 or not all(map(isinstance, parts, kinds)):
+        return None
+    scale, zero, reason = (part.value for part in parts)
+    if not reason and not (0 < scale < float("inf") and -1 <= zero <= 255):
+        return None
+    return FactorRange(scale, zero, reason)
+
+
+def weight_scale(b: TensorBuilder, weight: Tensor, channels: Sequence[int]) -> Tensor:
+    """Return the scales of a weight, one for each element of `channels`; others have one element.
+
+    The largest magnitude becomes 127; channels of nothing but zeros have the scale 1.
+    """
+    axes = [dim for dim in range(weight.rank) if dim not in channels]
+    peak = b.reduce(weight, axes, "max", element=lambda value: value.math("absf"))
+    return b.map(lambda x: (x > _TINY).select(x / _LARGEST, x + 1), peak, dtype="float32")
+
+
+def integers_of(value: Scalar, scale: Scalar) -> Scalar:
+    """Return the signed integer of 8 bits that is nearest to a value of a weight."""
+    return (value / scale).math("roundeven").saturate("int8")
+
+
+def through_steps(
+    b: TensorBuilder, product: WeightedProduct, first: ir.Value, place: ir.Operation
+) -> ir.Value:
+    """Return `first` after the reshapes and paddings that the factor of `product` has behind it."""
+    value = first
+    for step in product.steps:
+        with b.insertion_point:
+            clone = step.clone().operation
+        clone.operands[0] = value
+        clone.move_before(place)
+        value = clone.results[0]
+    return value

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Finds products of what a call computes with weights, which may be computed in integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.multiply_add import is_multiply_add
+from xyntra.passes.fusion.weights.weights import starts_from_zero, static_reductions
+from xyntra.passes.recognize.dequantized import behind_steps
+from xyntra.passes.recognize.integer_contractions import MOST_STEPS
+
+__all__ = ["WeightedProduct", "is_integer_product", "weighted_products"]
+
+_MIN_WEIGHTS = 1024
+
+
+@dataclass(frozen=True)
+class WeightedProduct:
+    """A contraction or convolution of f32 of which one factor is known when the model is loaded.
+
+    Attributes:
+        op: the linalg.generic.
+        place: number of the operand that a call computes.
+        channels: dimensions of the weight along which its scale may vary.
+        source: what the other operand was before reshapes and padding with zeros.
+        steps: these, in order.
+        reason: why it stays in f32, whatever its values are; "" where nothing speaks against it.
+    """
+
+    op: ir.Operation
+    place: int
+    channels: tuple[int, ...]
+    source: ir.Value
+    steps: tuple[ir.Operation, ...]
+    reason: str
+
+    @property
+    def weight(self) -> ir.Value:
+        """The factor that is known at load."""
+        return self.op.operands[1 - self.place]
+
+
+def weighted_products(block: ir.Block) -> Iterator[WeightedProduct]:
+    """Yield the products of `block`, in order."""
+    for op, static in static_reductions(block):
+        if not _is_product(op):
+            continue
+        known = [value in static for value in (op.operands[0], op.operands[1])]
+        if all(known):
+            continue
+        source, steps = behind_steps(op.operands[0])
+        if not any(known):
+            reason = "both of its factors are computed in a call"
+            yield WeightedProduct(op, 0, (), source, tuple(steps), reason)
+            continue
+        place = known.index(False)
+        source, steps = behind_steps(op.operands[place])
+        channels, reason = _channels(op, place)
+        yield WeightedProduct(op, place, channels, source, tuple(steps), reason)
+
+
+def is_integer_product(op: ir.Operation) -> bool:
+    """Tell whether `op` sums products of integers, as quantized models do."""
+    if op.name != "linalg.generic" or len(op.operands) < 3:
+        return False
+    names = [view.name for view in op.regions[0].blocks[0].operations]
+    return "arith.muli" in names and names[-2:] == ["arith.addi", "linalg.yield"]
+
+
+def _is_product(op: ir.Operation) -> bool:
+    if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
+        return False
+    body = op.regions[0].blocks[0]
+    is_f32 = all(str(argument.type) == "f32" for argument in body.arguments)
+    return is_f32 and is_multiply_add(body) and starts_from_zero(op)
+
+
+def _channels(op: ir.Operation, place: int) -> tuple[tuple[int, ...], str]:
+    """Return the dimensions of the weight that have scales of their own, or why it stays."""
+    maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
+    kinds = ["reduction" in str(kind) for kind in op.attributes["iterator_types"]]
+    weight = ir.RankedTensorType(op.operands[1 - place].type).shape
+    if not prod(weight) or not prod(ir.RankedTensorType(op.results[0].type).shape):
+        return (), "it has no elements"
+    places = [_dim(expression) for expression in maps[1 - place].results]
+    others = {_dim(expression) for expression in maps[place].results}
+    channels = tuple(i for i, loop in enumerate(places) if loop >= 0 and not kinds[loop])
+    columns = prod(weight[i] for i in channels if places[i] not in others)
+    if columns < 2:
+        return channels, "it has one column, or one for each channel, which int8 makes no faster"
+    if prod(weight) < _MIN_WEIGHTS:
+        return channels, "it is small"
+    if any(not kinds[loop] and not _is_written(maps[2], loop) for loop in range(len(kinds))):
+        return channels, "its result is no permutation of its loops"
+    if prod(weight) // prod(weight[i] for i in channels) > MOST_STEPS:
+        return channels, f"its sums have more than {MOST_STEPS:,} steps"
+    return channels, ""
+
+
+def _is_written(map_: ir.AffineMap, loop: int) -> bool:
+    return any(_dim(expression) == loop for expression in map_.results)
+
+
+def _dim(expression: ir.AffineExpr) -> int:
+    return int(expression.position) if isinstance(expression, ir.AffineDimExpr) else -1

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Tests that arrays are computed while the program goes on, and by several threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xyntra.array as xa
+from xyntra.errors import UnsupportedError
+
+
+def test_submitted_arrays_are_waited_for() -> None:
+    x = xa.asarray(np.arange(6, dtype=np.float32))
+    y, z = x * 2.0, xa.sum(x)
+    future = xa.submit(y, z)
+    assert future.result(60)[0] is y
+    assert y._node.value.tolist() == [0, 2, 4, 6, 8, 10]
+    assert float(z) == 15
+
+    async def awaited() -> Any:
+        return await xa.submit(x * 3.0)
+
+    assert asyncio.run(awaited()).tolist() == [0, 3, 6, 9, 12, 15]
+    futures = [xa.submit(x + float(number)) for number in range(3)]
+    assert xa.wait_any(futures, 60) in range(3)
+    found = xa.wait_all(futures, 60)
+    assert [each.tolist()[0] for each in found] == [0, 1, 2]
+    with pytest.raises(TimeoutError):
+        xa.wait_any([], 0.0)
+
+
+def test_threads_share_a_graph() -> None:
+    x = xa.asarray(np.ones(50, np.float32))
+    shared = xa.exp(x) + x
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            found = float((shared * float(number)).sum())
+            if abs(found - 50 * number * (np.e + 1)) > 1e-2:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with xa.device("abacus"), pytest.raises(UnsupportedError):
+        xa.ones(2).numpy()
+    assert xa.ones(2).device == "cpu"
+    with pytest.raises(UnsupportedError, match="not on 'cuda'"):
+        xa.ones(2, device="cuda")

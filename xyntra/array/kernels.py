@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Records calls of kernels that are written in Python, which fuse with what is around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xyntra.array.arrays import Array, as_node, wrap
+from xyntra.array.dtypes import as_dtype
+from xyntra.array.graph import Node, meta_of
+from xyntra.array.interchange import adopted
+from xyntra.array.late import late
+
+__all__ = ["record_program"]
+
+
+@late
+def record_program(
+    program: str, inputs: Sequence[Any], types: Sequence[tuple[str, tuple[int, ...]]]
+) -> list[Array]:
+    """Record a program of `xyntra.frontends.kernel` on arrays; return its outputs.
+
+    Args:
+        program: as text.
+        inputs: arrays of any library.
+        types: dtype and shape of each output.
+    """
+    nodes = tuple(_node(each) for each in inputs)
+    found = []
+    for output, (dtype, shape) in enumerate(types):
+        attrs = (("program", program), ("output", output))
+        found.append(wrap(Node("kernel", nodes, attrs, meta_of(shape, as_dtype(dtype)))))
+    return found
+
+
+def _node(value: Any) -> Node:
+    if isinstance(value, Array):
+        return as_node(value)
+    return adopted(np.asarray(value) if isinstance(value, np.generic) else value)

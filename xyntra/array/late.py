@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Lends the class of arrays the functions that its methods stand for, which are made of arrays.
+
+The modules of these functions import the class; they hand the functions up when they are loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = ["LATE", "late"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LATE: dict[str, Callable[..., Any]] = {}
+"""The functions by name."""
+
+
+def late(function: F) -> F:
+    """Let methods of arrays call the decorated function by its name."""
+    LATE[function.__name__] = function
+    return function

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compiles recorded graphs: writes them as the program that the frontend of arrays reads."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from xyntra.array.graph import LazyNode
+from xyntra.array.settings import ArraySettings
+from xyntra.compiler.driver import compile_source
+from xyntra.compiler.inputs.sizes import Sizes
+from xyntra.compiler.inputs.source import ModelSource
+from xyntra.config import load_config
+from xyntra.frontends.torch.program import (
+    AtenCall,
+    AtenInput,
+    AtenParameter,
+    AtenProgram,
+    AtenTensor,
+)
+
+if TYPE_CHECKING:
+    from xyntra.array.reach import Graph
+    from xyntra.executable import Executable
+
+__all__ = ["GraphProgram", "compiled", "program_of"]
+
+
+class GraphProgram:
+    """The executable of a graph.
+
+    Args:
+        executable: what runs.
+        places: for each input of it, the place of its value in what a call is given.
+        single: whether it has one output.
+    """
+
+    __slots__ = ("executable", "places", "single")
+
+    def __init__(self, executable: Executable, places: Sequence[int], single: bool) -> None:
+        self.executable = executable
+        self.places = tuple(places)
+        self.single = single
+
+    def __call__(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the values of the outputs for those of leaves and changing numbers."""
+        found = self.executable(*[values[place] for place in self.places])
+        return (found,) if self.single else found
+
+
+def compiled(
+    graph: Graph,
+    outputs: Sequence[LazyNode],
+    varying: Sequence[int],
+    aliases: Sequence[tuple[int, int]] = (),
+) -> GraphProgram:
+    """Compile a graph for the target that is set.
+
+    Args:
+        graph: the graph.
+        outputs: the nodes to compute.
+        varying: positions in the graph's numbers that are inputs.
+        aliases: pairs of an output and the leaf that it is written over.
+
+    Raises:
+        XyntraError: the graph cannot be compiled.
+    """
+    program, places = program_of(graph, outputs, varying)
+    config = load_config(None, target=ArraySettings.target)
+    source = ModelSource("array", program.to_bytes(), None, {}, None)
+    names = {f"output{number}": f"v{graph.places[graph.leaves[leaf]]}" for number, leaf in aliases}
+    executable = compile_source(source, Sizes(aliases=names), config)
+    return GraphProgram(executable, places, len(outputs) == 1)
+
+
+def program_of(
+    graph: Graph, outputs: Sequence[LazyNode], varying: Sequence[int]
+) -> tuple[AtenProgram, list[int]]:
+    """Return the program of a graph, and the place among its values of each of its inputs."""
+    changing = [graph.numbers[place] for place in varying]
+    given = [*graph.leaves, *changing]
+    used = {each for node in graph.order if node.value is None for each in node.args}
+    used.update(outputs)
+    inputs, places = [], []
+    for place, node in enumerate(given):
+        if node in used:
+            inputs.append(AtenInput(_name(graph, node), _type(node)))
+            places.append(place)
+    constants = [
+        AtenParameter(_name(graph, node), _name(graph, node), _type(node), _bytes(node))
+        for node in graph.numbers
+        if node not in changing
+    ]
+    calls = [
+        _call(graph, node)
+        for node in graph.order
+        if node.value is None and node.op not in ("number", "argument")
+    ]
+    names = tuple(_name(graph, node) for node in outputs)
+    return AtenProgram(tuple(inputs), tuple(constants), tuple(calls), names), places
+
+
+def _name(graph: Graph, node: LazyNode) -> str:
+    return f"v{graph.places[node]}"
+
+
+def _type(node: LazyNode) -> AtenTensor:
+    return AtenTensor(node.meta.dtype.name, node.meta.shape)
+
+
+def _bytes(node: LazyNode) -> str:
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        element = np.array(node.attrs[0]).astype(node.meta.dtype.numpy)
+    return base64.b64encode(element.tobytes()).decode()
+
+
+def _call(graph: Graph, node: LazyNode) -> AtenCall:
+    arguments: dict[str, Any] = dict(node.attrs)
+    arguments["args"] = [{"value": _name(graph, each)} for each in node.args]
+    name = _name(graph, node)
+    return AtenCall(name, f"array.{node.op}", f"{node.op}.{name[1:]}", arguments, (_type(node),))

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Records a function as a whole: a call with arrays of known types is one executable.
+
+Nothing is recorded at later calls: the executable is looked up by the types of the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+from xyntra.array.arrays import Array, as_node, node_of, wrap
+from xyntra.array.dtypes import as_dtype
+from xyntra.array.evaluate import node_value
+from xyntra.array.graph import NUMBER, LazyNode, RecordState, leaf, meta_of
+from xyntra.array.interchange import is_foreign
+from xyntra.array.places import user_place
+from xyntra.array.reach import Graph, graph_of
+from xyntra.array.settings import ArraySettings
+from xyntra.array.trees import flatten, structure, unflatten
+from xyntra.errors import InputError
+
+if TYPE_CHECKING:
+    from xyntra.array.programs import GraphProgram
+
+__all__ = ["Jitted", "jit"]
+
+
+class _Recording:
+    """One executable of a function.
+
+    Attributes:
+        program: what runs; None where every output is given.
+        values: for each input of it: the place of an argument, or a function that returns it.
+        outputs: for each leaf of the result: ("computed", place), ("argument", place) or the value.
+        result: the form of the result.
+    """
+
+    __slots__ = ("metas", "outputs", "program", "result", "values")
+
+    def __init__(
+        self,
+        program: GraphProgram | None,
+        values: Sequence[int | Callable[[], Any]],
+        outputs: Sequence[tuple[str, Any]],
+        metas: Sequence[Any],
+        result: Any,
+    ) -> None:
+        self.program = program
+        self.values = values
+        self.outputs = outputs
+        self.metas = metas
+        self.result = result
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        """Return the result for the values of the arguments."""
+        found: Sequence[Any] = ()
+        if self.program is not None:
+            given = [
+                arguments[each] if type(each) is int else each()  # type: ignore[operator]
+                for each in self.values
+            ]
+            found = self.program(given)
+        leaves = []
+        for (kind, what), meta in zip(self.outputs, self.metas, strict=True):
+            if kind == "computed":
+                leaves.append(wrap(leaf(found[what], meta)))
+            elif kind == "argument":
+                leaves.append(wrap(leaf(arguments[what], meta)))
+            else:
+                leaves.append(what)
+        return unflatten(self.result, leaves)
+
+
+class Jitted:
+    """A function that is recorded once for each set of types of its arguments.
+
+    Args:
+        function: takes and returns arrays, numbers, and tuples, lists and dictionaries of them.
+        static: the positions of arguments that are part of what is recorded.
+    """
+
+    def __init__(self, function: Callable[..., Any], static: Sequence[int] = ()) -> None:
+        self._function = function
+        self._static = frozenset(static)
+        self._recordings: dict[Any, _Recording] = {}
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function; record it first for types that it was not called with before."""
+        if RecordState.tracing or RecordState.keep:
+            return self._function(*arguments)  # part of what is recorded around it
+        dynamic = tuple([a for i, a in enumerate(arguments) if i not in self._static])
+        fixed = tuple([a for i, a in enumerate(arguments) if i in self._static])
+        leaves = flatten(dynamic)
+        nodes: list[Any] = []
+        key: list[Any] = [structure(dynamic), fixed, ArraySettings.target]
+        for each in leaves:
+            node = _node(each)
+            nodes.append(node)
+            key.append(each if node is None else node.meta)
+        own = tuple(key)
+        found = self._recordings.get(own)
+        if found is None:
+            found = self._recordings[own] = self._record(arguments, dynamic, leaves, nodes)
+        return found([None if node is None else node_value(node) for node in nodes])
+
+    def _record(
+        self, arguments: Sequence[Any], dynamic: Any, leaves: Sequence[Any], nodes: Sequence[Any]
+    ) -> _Recording:
+        traced = [
+            each if node is None else wrap(LazyNode("argument", (), (), node.meta))
+            for each, node in zip(leaves, nodes, strict=True)
+        ]
+        rest = iter(unflatten(dynamic, traced))
+        given = [a if i in self._static else next(rest) for i, a in enumerate(arguments)]
+        RecordState.tracing += 1
+        before = len(RecordState.draws)
+        try:
+            result = self._function(*given)
+            draws = dict(RecordState.draws[before:])
+        finally:
+            RecordState.tracing -= 1
+            del RecordState.draws[before:]
+        return _recording(result, traced, draws)
+
+
+def _node(value: Any) -> LazyNode | None:
+    """Return the node of an argument; None for one that is part of what is recorded."""
+    if type(value) is Array:
+        return node_of(value)
+    if type(value) is float or type(value) is int:
+        import numpy as np
+
+        dtype = as_dtype(type(value))
+        return leaf(np.array(value, dtype.numpy), meta_of((), dtype))
+    if is_foreign(value):
+        return as_node(value)
+    if isinstance(value, bool | str):
+        return None
+    raise InputError(
+        "array-argument",
+        f"a {type(value).__name__} is no argument of a recorded function",
+        place=user_place(),
+        cause="arrays, numbers and strings are, and tuples, lists and dictionaries of them",
+        hint="xa.jit(f, static=(position,)) for an argument that is part of what is recorded",
+    )
+
+
+def _recording(result: Any, traced: Sequence[Any], draws: dict[LazyNode, Any]) -> _Recording:
+    places = {each._node: place for place, each in enumerate(traced) if type(each) is Array}
+    outputs: list[tuple[str, Any]] = []
+    metas: list[Any] = []
+    wanted: dict[LazyNode, int] = {}
+    for each in flatten(result):
+        node = node_of(each) if type(each) is Array else None
+        metas.append(None if node is None else node.meta)
+        if node is None:
+            outputs.append(("given", each))
+        elif node in places:
+            outputs.append(("argument", places[node]))
+        elif node.value is not None or node.op == NUMBER or not node.meta.size:
+            node_value(node)
+            outputs.append(("given", each))
+        else:
+            outputs.append(("computed", wanted.setdefault(node, len(wanted))))
+    if not wanted:
+        return _Recording(None, (), outputs, metas, result)
+    from xyntra.array.programs import compiled
+
+    graph = _with_arguments(graph_of(list(wanted)), places)
+    program = compiled(graph, list(wanted), ())
+    values: list[int | Callable[[], Any]] = []
+    for node in graph.leaves:
+        if node in places:
+            values.append(places[node])
+        else:
+            values.append(_again(node, draws.get(node)))
+    return _Recording(program, values, outputs, metas, result)
+
+
+def _again(node: LazyNode, draw: Callable[[], Any] | None) -> Callable[[], Any]:
+    """Return what gives the value of a leaf: the words that were drawn, once, and then others."""
+    if draw is None:
+        return lambda: node.value
+    first = [node.value]
+    return lambda: first.pop() if first else draw()
+
+
+def _with_arguments(graph: Graph, places: dict[LazyNode, int]) -> Graph:
+    """Count arguments among the leaves of a graph, whatever their values will be."""
+    for node in graph.order:
+        if node.op == "argument" and node not in places:
+            raise InputError(
+                "array-traced",
+                "a recorded function reads an array of another one, which has no value",
+                place=user_place(),
+                cause="an array was stored outside while a function was recorded",
+                hint="return it instead",
+            )
+    leaves = [each for each in graph.order if each.value is not None or each in places]
+    return Graph(graph.order, graph.places, leaves, graph.numbers, graph.key)
+
+
+def jit(function: Callable[..., Any] | None = None, *, static: Sequence[int] = ()) -> Any:
+    """Record a function as a whole, one executable for each set of types of its arguments.
+
+    Within it, arguments have no values: they cannot be printed or tested. Numbers are arrays of
+    rank 0; arrays of the surroundings are those of the first call. What it does beside returning
+    arrays, it does while it is recorded alone.
+
+    Args:
+        function: takes and returns arrays, numbers, and tuples, lists and dictionaries of them.
+        static: the positions of arguments that are part of what is recorded; they can be hashed.
+    """
+    if function is None:
+        return lambda own: Jitted(own, static)
+    return Jitted(function, static)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Records reductions and scans by an associative function of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xyntra.errors import KernelError
+from xyntra.frontends.kernel.language import array_of, constant, constant_axis, language
+from xyntra.frontends.kernel.recorder import Recorder, nested_program
+from xyntra.frontends.kernel.values import ArrayValue
+
+__all__: list[str] = []
+
+_NAMES = {"sum", "add", "prod", "multiply", "max", "maximum", "min", "minimum"}
+
+
+@language("reduce")
+def reduce(
+    r: Recorder,
+    op: Any,
+    x: Any,
+    /,
+    axis: Any = -1,
+    *,
+    keepdims: Any = False,
+    ordered: Any = False,
+    commutative: Any = False,
+) -> Any:
+    """Combine the elements along `axis` by `op(a, b)`, which is associative.
+
+    `x` may be a tuple of arrays of one shape: `op` then takes and returns tuples, as for a mean
+    and a variance at once. Partial results may be combined in any grouping, but stay in order;
+    with `ordered`, each element is combined with the result of all before it. `commutative` says
+    that `op(b, a)` is the same, which allows vectors.
+    """
+    arrays, at = _arrays("xl.reduce", x, axis)
+    if not arrays[0].shape[at]:
+        raise KernelError("kernel-shape", f"xl.reduce of no elements has no value: {arrays[0]}")
+    shape = [
+        1 if d == at else size
+        for d, size in enumerate(arrays[0].shape)
+        if d != at or constant(keepdims)
+    ]
+    found = r.calls(
+        "xyntra.reduce_by",
+        [(each.dtype, shape) for each in arrays],
+        operands=arrays,
+        dim=at,
+        ordered=bool(constant(ordered)),
+        commutative=bool(constant(commutative)),
+        **_combiner(r, "xl.reduce", op, arrays),
+    )
+    return found if isinstance(x, tuple) else found[0]
+
+
+@language("scan")
+def scan(r: Recorder, op: Any, x: Any, /, axis: Any = -1, *, reverse: Any = False) -> Any:
+    """Combine every element with all before it along `axis` by `op(a, b)`, which is associative.
+
+    `x` may be a tuple of arrays, as for `xl.reduce`. `reverse` begins with the last element.
+    """
+    arrays, at = _arrays("xl.scan", x, axis)
+    if not arrays[0].size:
+        return x
+    found = r.calls(
+        "xyntra.scan_by",
+        [(each.dtype, each.shape) for each in arrays],
+        operands=arrays,
+        dim=at,
+        reverse=bool(constant(reverse)),
+        **_combiner(r, "xl.scan", op, arrays),
+    )
+    return found if isinstance(x, tuple) else found[0]
+
+
+def _arrays(name: str, x: Any, axis: Any) -> tuple[list[ArrayValue], int]:
+    given = x if isinstance(x, tuple) else (x,)
+    arrays = [array_of(name, each) for each in given]
+    if not arrays or len({each.shape for each in arrays}) > 1:
+        texts = ", ".join(str(each.shape) for each in arrays)
+        raise KernelError(
+            "kernel-shape", f"{name} takes arrays of one shape, not {texts or 'none'}"
+        )
+    return arrays, constant_axis("axis", axis, arrays[0].ndim)
+
+
+def _combiner(r: Recorder, name: str, op: Any, arrays: Sequence[ArrayValue]) -> dict[str, Any]:
+    """Return the program that combines two elements, or two tuples of them."""
+    if not callable(op):
+        hint = (
+            "xl.sum, xl.prod, xl.max and xl.min have names of their own" if op in _NAMES else None
+        )
+        raise KernelError("kernel-type", f"{name} takes a function first, not {op!r}", hint=hint)
+    inner = r.nested()
+    left = [inner.argument(f"a{i}", each.dtype, ()) for i, each in enumerate(arrays)]
+    right = [inner.argument(f"b{i}", each.dtype, ()) for i, each in enumerate(arrays)]
+    many = len(arrays) > 1
+    result = op(inner, tuple(left) if many else left[0], tuple(right) if many else right[0])
+    results = list(result) if isinstance(result, (tuple, list)) else [result]
+    types = [(each.dtype, each.shape) if isinstance(each, ArrayValue) else each for each in results]
+    if types != [(each.dtype, ()) for each in arrays]:
+        wanted = ", ".join(each.dtype for each in arrays)
+        texts = ", ".join(str(each) for each in results)
+        raise KernelError(
+            "kernel-type", f"the function of {name} returns {texts}, not elements of {wanted}"
+        )
+    return nested_program(inner, results)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Finds weights that hold one value, or two of which each fills a triangle, as causal masks do.
+
+The first elements tell most weights apart, so that little of a file is read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xyntra.errors import ModelError
+from xyntra.frontends.weight_types import DTYPE_BITS
+from xyntra.frontends.weights import WeightRef, WeightSource
+
+__all__ = ["Pattern", "find_pattern"]
+
+_MOST_BYTES = 1 << 28
+_FIRST_BYTES, _STEP_BYTES = 64, 1 << 20
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The elements of a matrix: one value up to a diagonal and another behind it.
+
+    Attributes:
+        lower: bytes of the elements whose column is at most their row plus `diagonal`.
+        upper: of the others; the same where all elements are equal.
+        diagonal: as of `numpy.tril`.
+    """
+
+    lower: bytes
+    upper: bytes
+    diagonal: int = 0
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all elements are equal."""
+        return self.lower == self.upper
+
+    @property
+    def text(self) -> str:
+        """What `from_text` reads."""
+        return f"{self.lower.hex()} {self.upper.hex()} {self.diagonal}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Pattern:
+        """Return the pattern that `text` says."""
+        lower, upper, diagonal = text.split()
+        return cls(bytes.fromhex(lower), bytes.fromhex(upper), int(diagonal))
+
+
+def find_pattern(source: WeightSource, ref: WeightRef) -> Pattern | None:
+    """Return the pattern of a weight's elements; None where it has none."""
+    if not ref.contiguous or not ref.count or ref.nbytes > _MOST_BYTES:
+        return None
+    try:
+        stored = source.stored(ref)
+    except ModelError:  # whoever loads the weight says so
+        return None
+    size = DTYPE_BITS[ref.dtype] // 8
+    first = bytes(stored[:size])
+    if _is_uniform(stored, first):
+        return Pattern(first, first)
+    if math.prod(ref.shape) != math.prod(ref.shape[-2:]) or len(ref.shape) < 2:
+        return None
+    rows, columns = ref.shape[-2:]
+    return _triangles(stored, size, rows, columns)
+
+
+def _is_uniform(stored: memoryview, element: bytes) -> bool:
+    at = 0
+    while at < len(stored):
+        piece = bytes(stored[at : at + (_STEP_BYTES if at else _FIRST_BYTES)])
+        if piece != element * (len(piece) // len(element)):
+            return False
+        at += len(piece)
+    return True
+
+
+def _triangles(stored: memoryview, size: int, rows: int, columns: int) -> Pattern | None:
+    """Two values; the first row tells the diagonal, or the second where it lies below the first."""
+    start, upper = (bytes(stored[at : at + size]) for at in (0, (columns - 1) * size))
+    if start != upper:
+        found = next(c for c in range(columns) if stored[c * size : (c + 1) * size] != start)
+        pattern = Pattern(start, upper, found - 1)
+    elif rows > 1:
+        at = columns * size
+        pattern = Pattern(bytes(stored[at : at + size]), upper, -1)
+    else:
+        return None
+    for row in range(rows):
+        lower = min(max(row + pattern.diagonal + 1, 0), columns)
+        expected = pattern.lower * lower + pattern.upper * (columns - lower)
+        if stored[row * columns * size : (row + 1) * columns * size] != expected:
+            return None
+    return pattern

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Makes the shortest way of calling a program: on arrays of numpy that fit, without conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from xyntra.plan.plan import Port, numpy_dtype
+from xyntra.targets.cpu.memory import address_of
+
+__all__ = ["plain_call"]
+
+_PLAIN = 0x101
+"""Flags of numpy's arrays: C-contiguous and aligned."""
+
+
+def plain_call(
+    inputs: Sequence[Port], outputs: Sequence[Port], run: Callable[[Sequence[int]], None]
+) -> Callable[[Sequence[Any]], list[np.ndarray[Any, Any]] | None]:
+    """Return a function that runs a program and returns new arrays.
+
+    It takes one value an input, and returns None, having done nothing, unless all of them are
+    arrays of numpy of the input's dtype and shape, contiguous and aligned.
+
+    Args:
+        inputs: of the program.
+        outputs: of the program.
+        run: runs it on addresses of inputs and outputs.
+    """
+    expected = [(numpy_dtype(port.dtype), port.shape) for port in inputs]
+    made = [(port.shape, numpy_dtype(port.dtype)) for port in outputs]
+    count, array, empty = len(inputs), np.ndarray, np.empty
+
+    def call(values: Sequence[Any]) -> list[np.ndarray[Any, Any]] | None:
+        if len(values) != count:
+            return None
+        addresses = []
+        for value, (dtype, shape) in zip(values, expected):  # noqa: B905  (of one length)
+            if (
+                type(value) is not array
+                or value.dtype is not dtype
+                or value.shape != shape
+                or value.flags.num & _PLAIN != _PLAIN
+            ):
+                return None
+            addresses.append(address_of(value))
+        results = [empty(shape, dtype) for shape, dtype in made]
+        for result in results:
+            addresses.append(address_of(result))
+        run(addresses)
+        return results
+
+    return call
