@@ -30,7 +30,7 @@ FOLDERS = (
 )
 EXAMPLES = {
     *("passes/views/fold_views.py", "lit-tests/passes/views/fold-views.mlir", "feed_forward.py"),
-    *("path/to/settings.toml", "x/2", "site/", "plan.json", "web/"),
+    *("path/to/settings.toml", "x/2", "site/", "plan.json", "web/", "trace.json", "FILE.json"),
 }
 _CODE = re.compile(r"```.*?```|<!-- begin: .*?<!-- end: ", re.DOTALL)
 """Code, and what programs write: messages of other projects, which name their own files."""

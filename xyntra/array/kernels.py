@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from xyntra.array.arrays import Array, as_node, wrap
 from xyntra.array.dtypes import as_dtype
-from xyntra.array.graph import Node, meta_of
+from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.interchange import adopted
 from xyntra.array.late import late
 
@@ -32,11 +30,13 @@ def record_program(
     found = []
     for output, (dtype, shape) in enumerate(types):
         attrs = (("program", program), ("output", output))
-        found.append(wrap(Node("kernel", nodes, attrs, meta_of(shape, as_dtype(dtype)))))
+        found.append(wrap(LazyNode("kernel", nodes, attrs, meta_of(shape, as_dtype(dtype)))))
     return found
 
 
-def _node(value: Any) -> Node:
+def _node(value: Any) -> LazyNode:
     if isinstance(value, Array):
         return as_node(value)
+    import numpy as np  # loaded by whoever has such a value
+
     return adopted(np.asarray(value) if isinstance(value, np.generic) else value)

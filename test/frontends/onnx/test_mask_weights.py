@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 
 import xyntra
 from xyntra.frontends.onnx.file.container import scan
-from xyntra.frontends.onnx.file.patterns import Pattern
+from xyntra.frontends.onnx.file.patterns import TriangularValues
 
 S = 96
 
@@ -41,11 +41,13 @@ _NUMBERS = [
 ]
 
 
-def pattern_of(weight: np.ndarray) -> Pattern | None:
+def pattern_of(weight: np.ndarray) -> TriangularValues | None:
     nodes = [helper.make_node("Identity", ["w"], ["y"])]
     model = onnx.load_from_string(scan(stored(weight, nodes, {})).skeleton)
     texts = {entry.key: entry.value for entry in model.graph.initializer[0].external_data}
-    return Pattern.from_text(texts["xyntra.pattern"]) if "xyntra.pattern" in texts else None
+    return (
+        TriangularValues.from_text(texts["xyntra.pattern"]) if "xyntra.pattern" in texts else None
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bool", "float16", "bfloat16", "int64"])
@@ -55,7 +57,7 @@ def test_triangles_are_found(dtype: str, shape: tuple[int, ...], diagonal: int) 
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
     weight = np.where(np.tri(*shape[-2:], diagonal, dtype=bool), 1, 0).astype(kind)
     weight = weight.reshape(shape)
-    assert pattern_of(weight) == Pattern(
+    assert pattern_of(weight) == TriangularValues(
         np.ones(1, kind).tobytes(), np.zeros(1, kind).tobytes(), diagonal
     )
     weight[..., 23, 11] = 1 - weight[..., 23, 11]
@@ -64,7 +66,7 @@ def test_triangles_are_found(dtype: str, shape: tuple[int, ...], diagonal: int) 
 
 def test_equal_elements_are_found_and_other_weights_are_not() -> None:
     zero = np.float32(-0.0).tobytes()
-    assert pattern_of(np.full((2, 30, 30), -0.0, np.float32)) == Pattern(zero, zero)
+    assert pattern_of(np.full((2, 30, 30), -0.0, np.float32)) == TriangularValues(zero, zero)
     last = np.ones((700, 700), np.float32)
     last[-1, -1] = 2
     assert pattern_of(last) is None

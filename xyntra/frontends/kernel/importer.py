@@ -12,7 +12,7 @@ __all__ = ["import_kernel"]
 
 
 def import_kernel(data: bytes, *, context: ir.Context, max_tensor_bytes: int) -> ir.Module:
-    """Import a program that a `Recorder` has made.
+    """Import a program that a `KernelRecorder` has made.
 
     Args:
         data: the program.

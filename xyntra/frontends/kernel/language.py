@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from xyntra.errors import KernelError
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue, HostScalar, NeedsConstant
 
 __all__ = [
@@ -70,7 +70,7 @@ class Function:
             hint="call it inside of a function that @xyntra.kernel decorates",
         )
 
-    def record(self, recorder: Recorder, *args: Any, **kwargs: Any) -> Any:
+    def record(self, recorder: KernelRecorder, *args: Any, **kwargs: Any) -> Any:
         """Record a call.
 
         Raises:

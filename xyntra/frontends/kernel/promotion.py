@@ -13,7 +13,7 @@ import numpy as np
 
 from xyntra.dialects.dtypes import ELEMENT_TYPES, NARROW_TYPES, bit_width, is_float, is_unsigned
 from xyntra.errors import KernelError
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue, HostScalar
 
 __all__ = ["COMPUTED", "cast", "check_kind", "common_dtype", "is_number", "kind_of", "lifted"]
@@ -99,7 +99,7 @@ def _check_number(value: Any, dtype: str, what: str) -> None:
     )
 
 
-def lifted(recorder: Recorder, operand: Any, dtype: str) -> Any:
+def lifted(recorder: KernelRecorder, operand: Any, dtype: str) -> Any:
     """Return an operand in `dtype`: an array, or a number of Python that it can hold.
 
     Raises:
@@ -121,7 +121,7 @@ def lifted(recorder: Recorder, operand: Any, dtype: str) -> Any:
     return operand
 
 
-def cast(recorder: Recorder, value: ArrayValue, dtype: str) -> ArrayValue:
+def cast(recorder: KernelRecorder, value: ArrayValue, dtype: str) -> ArrayValue:
     """Return an array in another dtype; the same one where it has that already."""
     if value.dtype == dtype:
         return value

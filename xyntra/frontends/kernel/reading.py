@@ -12,7 +12,7 @@ from typing import Any
 from xyntra.errors import KernelError
 from xyntra.frontends.kernel.reader.frame import Capture, closure_of
 from xyntra.frontends.kernel.reader.statements import Reader
-from xyntra.frontends.kernel.recorder import InputSource, Recorder
+from xyntra.frontends.kernel.recorder import InputSource, KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue, HostScalar
 from xyntra.frontends.torch.program import AtenProgram
 
@@ -75,7 +75,7 @@ def read_kernel(function: FunctionType, arguments: Mapping[str, Any]) -> KernelP
         KernelError: it is wrong for these arguments, or not a kernel at all.
         NeedsConstant: a number of the call has to be known.
     """
-    recorder = Recorder()
+    recorder = KernelRecorder()
     reader = Reader(recorder)
     closure = closure_of(function)
     names = {name: _value(recorder, name, each) for name, each in arguments.items()}
@@ -103,7 +103,7 @@ def read_kernel(function: FunctionType, arguments: Mapping[str, Any]) -> KernelP
     )
 
 
-def _value(recorder: Recorder, name: str, given: Any) -> Any:
+def _value(recorder: KernelRecorder, name: str, given: Any) -> Any:
     if isinstance(given, ArrayType):
         return recorder.argument(name, given.dtype, given.shape)
     if isinstance(given, (tuple, list)):
@@ -113,7 +113,7 @@ def _value(recorder: Recorder, name: str, given: Any) -> Any:
     return given
 
 
-def _result(value: Any, outputs: list[ArrayValue], recorder: Recorder) -> Any:
+def _result(value: Any, outputs: list[ArrayValue], recorder: KernelRecorder) -> Any:
     """Return a result with an `Output` for each array, which is appended to `outputs`."""
     if isinstance(value, HostScalar):
         value = recorder.scalar(value, "float64" if value.kind == "float" else "int64")

@@ -16,7 +16,7 @@ from xyntra.errors import KernelError
 from xyntra.frontends.kernel.values import ArrayValue, HostScalar, NeedsConstant
 from xyntra.frontends.torch.program import AtenCall, AtenInput, AtenProgram, AtenTensor
 
-__all__ = ["InputSource", "Recorder", "nested_program"]
+__all__ = ["InputSource", "KernelRecorder", "nested_program"]
 
 MOST_CALLS = 20_000
 """Operators of one program."""
@@ -39,7 +39,7 @@ class InputSource:
     array: Any = None
 
 
-class Recorder:
+class KernelRecorder:
     """Collects inputs and operators, each with the `site` that is set when it is recorded."""
 
     def __init__(self, prefix: str = "") -> None:
@@ -154,9 +154,9 @@ class Recorder:
             tuple(self._inputs), (), tuple(reversed(kept)), tuple(value.name for value in outputs)
         )
 
-    def nested(self) -> Recorder:
+    def nested(self) -> KernelRecorder:
         """Return a recorder for the body of a function that combines elements."""
-        inner = Recorder(f"{self._prefix}in")
+        inner = KernelRecorder(f"{self._prefix}in")
         inner.site = self.site
         return inner
 
@@ -169,7 +169,7 @@ def _from_outside(name: str) -> KernelError:
     )
 
 
-def nested_program(recorder: Recorder, outputs: Sequence[ArrayValue]) -> dict[str, Any]:
+def nested_program(recorder: KernelRecorder, outputs: Sequence[ArrayValue]) -> dict[str, Any]:
     """Return a program as an argument of an operator."""
     return {"program": recorder.program(outputs).to_bytes().decode()}
 

@@ -30,12 +30,12 @@ from xyntra.frontends.onnx.control.sized import sized_results
 from xyntra.frontends.onnx.control.specialised import Specialised, ValueWanted
 from xyntra.frontends.onnx.file.names import check_texts
 from xyntra.frontends.onnx.folding.fold import fold
+from xyntra.frontends.onnx.folding.mask_weights import MaskWeights
 from xyntra.frontends.onnx.functions import bound_nodes, deep_recursion, schema_function
 from xyntra.frontends.onnx.import_failures import failure_of_import
 from xyntra.frontends.onnx.inputs.bound_values import bind_values
 from xyntra.frontends.onnx.inputs.input_shapes import bind_inputs
 from xyntra.frontends.onnx.inputs.interface import dtype_name
-from xyntra.frontends.onnx.inputs.mask_weights import MaskWeights
 from xyntra.frontends.onnx.inputs.parts import take_apart
 from xyntra.frontends.onnx.inputs.provenance import binding_hint
 from xyntra.frontends.onnx.main_function import MainFunction

@@ -8,7 +8,7 @@ from typing import Any
 
 from xyntra.errors import KernelError
 from xyntra.frontends.kernel.language import array_of, constant, constant_axis, language
-from xyntra.frontends.kernel.recorder import Recorder, nested_program
+from xyntra.frontends.kernel.recorder import KernelRecorder, nested_program
 from xyntra.frontends.kernel.values import ArrayValue
 
 __all__: list[str] = []
@@ -18,7 +18,7 @@ _NAMES = {"sum", "add", "prod", "multiply", "max", "maximum", "min", "minimum"}
 
 @language("reduce")
 def reduce(
-    r: Recorder,
+    r: KernelRecorder,
     op: Any,
     x: Any,
     /,
@@ -56,7 +56,7 @@ def reduce(
 
 
 @language("scan")
-def scan(r: Recorder, op: Any, x: Any, /, axis: Any = -1, *, reverse: Any = False) -> Any:
+def scan(r: KernelRecorder, op: Any, x: Any, /, axis: Any = -1, *, reverse: Any = False) -> Any:
     """Combine every element with all before it along `axis` by `op(a, b)`, which is associative.
 
     `x` may be a tuple of arrays, as for `xl.reduce`. `reverse` begins with the last element.
@@ -86,7 +86,9 @@ def _arrays(name: str, x: Any, axis: Any) -> tuple[list[ArrayValue], int]:
     return arrays, constant_axis("axis", axis, arrays[0].ndim)
 
 
-def _combiner(r: Recorder, name: str, op: Any, arrays: Sequence[ArrayValue]) -> dict[str, Any]:
+def _combiner(
+    r: KernelRecorder, name: str, op: Any, arrays: Sequence[ArrayValue]
+) -> dict[str, Any]:
     """Return the program that combines two elements, or two tuples of them."""
     if not callable(op):
         hint = (

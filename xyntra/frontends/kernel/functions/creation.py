@@ -16,7 +16,7 @@ from xyntra.frontends.kernel.language import (
     language,
 )
 from xyntra.frontends.kernel.promotion import COMPUTED, cast, kind_of, lifted
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue, HostScalar
 from xyntra.suggestions import did_you_mean
 
@@ -91,13 +91,13 @@ def shape_argument(name: str, value: Any) -> tuple[int, ...]:
 
 
 @language("astype")
-def astype(r: Recorder, x: Any, dtype: Any, /) -> ArrayValue:
+def astype(r: KernelRecorder, x: Any, dtype: Any, /) -> ArrayValue:
     """Every element converted, as numpy does."""
     return cast(r, array_of("xl.astype", x), dtype_name(dtype))
 
 
 @language("asarray")
-def asarray(r: Recorder, value: Any, /, dtype: Any = None) -> ArrayValue:
+def asarray(r: KernelRecorder, value: Any, /, dtype: Any = None) -> ArrayValue:
     """An array of a number, or of nested lists of numbers, or the array itself."""
     if isinstance(value, ArrayValue):
         return value if dtype is None else cast(r, value, dtype_name(dtype))
@@ -123,7 +123,7 @@ def _in_dtype(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(array.astype(dtype_of(name)))
 
 
-def _full(r: Recorder, shape: tuple[int, ...], value: Any, dtype: str) -> ArrayValue:
+def _full(r: KernelRecorder, shape: tuple[int, ...], value: Any, dtype: str) -> ArrayValue:
     number = lifted(r, value, dtype)
     if isinstance(number, ArrayValue):
         return r.call("aten.expand.default", dtype, shape, self=number)
@@ -131,7 +131,7 @@ def _full(r: Recorder, shape: tuple[int, ...], value: Any, dtype: str) -> ArrayV
 
 
 @language("full")
-def full(r: Recorder, shape: Any, fill_value: Any, /, dtype: Any = None) -> ArrayValue:
+def full(r: KernelRecorder, shape: Any, fill_value: Any, /, dtype: Any = None) -> ArrayValue:
     """An array whose elements are all one number; a float is float32 where no dtype is given."""
     kind = getattr(fill_value, "kind", type(fill_value).__name__)
     default = {"bool": "bool", "int": "int64"}.get(kind, "float32")
@@ -144,43 +144,43 @@ def full(r: Recorder, shape: Any, fill_value: Any, /, dtype: Any = None) -> Arra
 
 
 @language("zeros")
-def zeros(r: Recorder, shape: Any, /, dtype: Any = "float32") -> ArrayValue:
+def zeros(r: KernelRecorder, shape: Any, /, dtype: Any = "float32") -> ArrayValue:
     """An array of zeros."""
     return _full(r, shape_argument("xl.zeros", shape), 0, dtype_name(dtype))
 
 
 @language("ones")
-def ones(r: Recorder, shape: Any, /, dtype: Any = "float32") -> ArrayValue:
+def ones(r: KernelRecorder, shape: Any, /, dtype: Any = "float32") -> ArrayValue:
     """An array of ones."""
     return _full(r, shape_argument("xl.ones", shape), 1, dtype_name(dtype))
 
 
 @language("zeros_like")
-def zeros_like(r: Recorder, x: Any, /, dtype: Any = None) -> ArrayValue:
+def zeros_like(r: KernelRecorder, x: Any, /, dtype: Any = None) -> ArrayValue:
     """Zeros in the shape and, unless another is given, the dtype of `x`."""
     return _like(r, "xl.zeros_like", x, 0, dtype)
 
 
 @language("ones_like")
-def ones_like(r: Recorder, x: Any, /, dtype: Any = None) -> ArrayValue:
+def ones_like(r: KernelRecorder, x: Any, /, dtype: Any = None) -> ArrayValue:
     """Ones in the shape and, unless another is given, the dtype of `x`."""
     return _like(r, "xl.ones_like", x, 1, dtype)
 
 
 @language("full_like")
-def full_like(r: Recorder, x: Any, fill_value: Any, /, dtype: Any = None) -> ArrayValue:
+def full_like(r: KernelRecorder, x: Any, fill_value: Any, /, dtype: Any = None) -> ArrayValue:
     """One number in the shape and, unless another is given, the dtype of `x`."""
     return _like(r, "xl.full_like", x, fill_value, dtype)
 
 
-def _like(r: Recorder, name: str, x: Any, value: Any, dtype: Any) -> ArrayValue:
+def _like(r: KernelRecorder, name: str, x: Any, value: Any, dtype: Any) -> ArrayValue:
     model = array_of(name, x)
     return _full(r, model.shape, value, model.dtype if dtype is None else dtype_name(dtype))
 
 
 @language("arange")
 def arange(
-    r: Recorder, start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None
+    r: KernelRecorder, start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None
 ) -> ArrayValue:
     """The numbers from `start` to below `stop`; from 0 where only one is given."""
     first, last = (0, start) if stop is None else (start, stop)
@@ -201,7 +201,7 @@ def arange(
 
 
 @language("index")
-def index(r: Recorder, x: Any, axis: Any, /, dtype: Any = "int64") -> ArrayValue:
+def index(r: KernelRecorder, x: Any, axis: Any, /, dtype: Any = "int64") -> ArrayValue:
     """The position of every element of `x` along `axis`, in a shape that broadcasts to that of `x`.
 
     `x` is an array or a shape. The result has the size 1 in all dimensions but `axis`.
@@ -217,7 +217,7 @@ def index(r: Recorder, x: Any, axis: Any, /, dtype: Any = "int64") -> ArrayValue
 
 @language("eye")
 def eye(
-    r: Recorder, n_rows: Any, n_cols: Any = None, /, k: Any = 0, dtype: Any = "float32"
+    r: KernelRecorder, n_rows: Any, n_cols: Any = None, /, k: Any = 0, dtype: Any = "float32"
 ) -> ArrayValue:
     """Ones on the diagonal `k`, zeros elsewhere."""
     rows = constant_int("xl.eye", n_rows)
@@ -230,7 +230,7 @@ def eye(
     return cast(r, flags, dtype_name(dtype))
 
 
-def _triangle(r: Recorder, name: str, x: Any, k: Any, operator: str) -> ArrayValue:
+def _triangle(r: KernelRecorder, name: str, x: Any, k: Any, operator: str) -> ArrayValue:
     value = array_of(name, x)
     if value.ndim < 2:
         raise KernelError("kernel-shape", f"{name} takes matrices, not an array {value}")
@@ -246,12 +246,12 @@ def _triangle(r: Recorder, name: str, x: Any, k: Any, operator: str) -> ArrayVal
 
 
 @language("tril")
-def tril(r: Recorder, x: Any, /, *, k: Any = 0) -> ArrayValue:
+def tril(r: KernelRecorder, x: Any, /, *, k: Any = 0) -> ArrayValue:
     """`x` with zeros above the diagonal `k` of each matrix."""
     return _triangle(r, "xl.tril", x, k, "aten.le.Tensor")
 
 
 @language("triu")
-def triu(r: Recorder, x: Any, /, *, k: Any = 0) -> ArrayValue:
+def triu(r: KernelRecorder, x: Any, /, *, k: Any = 0) -> ArrayValue:
     """`x` with zeros below the diagonal `k` of each matrix."""
     return _triangle(r, "xl.triu", x, k, "aten.ge.Tensor")

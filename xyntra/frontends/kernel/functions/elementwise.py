@@ -14,7 +14,7 @@ from xyntra.frontends.kernel.promotion import (
     kind_of,
     lifted,
 )
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue, HostScalar, NeedsConstant
 
 __all__ = ["binary", "shape_of"]
@@ -59,7 +59,7 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def binary(
-    r: Recorder,
+    r: KernelRecorder,
     name: str,
     operator: str,
     x1: Any,
@@ -103,7 +103,7 @@ def _check(name: str, value: ArrayValue, kinds: tuple[int, ...]) -> None:
 
 
 def _register_binary(name: str, operator: str, kinds: tuple[int, ...], result: str = "") -> None:
-    def record(r: Recorder, x1: Any, x2: Any, /) -> ArrayValue:
+    def record(r: KernelRecorder, x1: Any, x2: Any, /) -> ArrayValue:
         return binary(r, name, operator, x1, x2, kinds, result)
 
     record.__doc__ = f"The `{name}` of two arrays that broadcast, or of an array and a number."
@@ -117,7 +117,7 @@ for _name, _operator in _COMPARISONS.items():
 
 
 def _register_unary(name: str, operator: str, kinds: tuple[int, ...], result: str = "") -> None:
-    def record(r: Recorder, x: Any, /) -> ArrayValue:
+    def record(r: KernelRecorder, x: Any, /) -> ArrayValue:
         value = array_of(f"xl.{name}", x)
         check_kind(f"xl.{name}", value, *kinds)
         return r.call(operator, result or value.dtype, value.shape, self=value)
@@ -140,7 +140,7 @@ for _name, _operator in _ROUNDINGS.items():
 
 
 @language("positive")
-def positive(r: Recorder, x: Any, /) -> ArrayValue:
+def positive(r: KernelRecorder, x: Any, /) -> ArrayValue:
     """`+x`, which is `x`."""
     value = array_of("xl.positive", x)
     check_kind("xl.positive", value, 1, 2)
@@ -148,7 +148,7 @@ def positive(r: Recorder, x: Any, /) -> ArrayValue:
 
 
 @language("isfinite")
-def isfinite(r: Recorder, x: Any, /) -> ArrayValue:
+def isfinite(r: KernelRecorder, x: Any, /) -> ArrayValue:
     """True where an element is neither infinite nor NaN."""
     value = array_of("xl.isfinite", x)
     check_kind("xl.isfinite", value, 1, 2)
@@ -159,7 +159,7 @@ def isfinite(r: Recorder, x: Any, /) -> ArrayValue:
 
 
 @language("signbit")
-def signbit(r: Recorder, x: Any, /) -> ArrayValue:
+def signbit(r: KernelRecorder, x: Any, /) -> ArrayValue:
     """True where the sign of a float is negative, also of -0.0 and of NaN."""
     value = array_of("xl.signbit", x)
     check_kind("xl.signbit", value, 2)
@@ -169,7 +169,7 @@ def signbit(r: Recorder, x: Any, /) -> ArrayValue:
 
 
 @language("sign")
-def sign(r: Recorder, x: Any, /) -> ArrayValue:
+def sign(r: KernelRecorder, x: Any, /) -> ArrayValue:
     """-1, 0 or 1; NaN stays NaN."""
     value = array_of("xl.sign", x)
     check_kind("xl.sign", value, 1, 2)
@@ -183,7 +183,7 @@ def sign(r: Recorder, x: Any, /) -> ArrayValue:
 
 
 @language("square")
-def square(r: Recorder, x: Any, /) -> ArrayValue:
+def square(r: KernelRecorder, x: Any, /) -> ArrayValue:
     """Every element times itself."""
     value = array_of("xl.square", x)
     check_kind("xl.square", value, 1, 2)
@@ -191,7 +191,7 @@ def square(r: Recorder, x: Any, /) -> ArrayValue:
 
 
 @language("pow")
-def power(r: Recorder, x1: Any, x2: Any, /) -> ArrayValue:
+def power(r: KernelRecorder, x1: Any, x2: Any, /) -> ArrayValue:
     """`x1 ** x2`; powers of integers have a constant exponent of 0 to 8."""
     dtype = common_dtype(x1, x2, what="pow")
     shape = broadcast("pow", shape_of(x1), shape_of(x2))
@@ -215,7 +215,7 @@ def power(r: Recorder, x1: Any, x2: Any, /) -> ArrayValue:
 
 
 @language("logaddexp")
-def logaddexp(r: Recorder, x1: Any, x2: Any, /) -> ArrayValue:
+def logaddexp(r: KernelRecorder, x1: Any, x2: Any, /) -> ArrayValue:
     """The logarithm of `exp(x1) + exp(x2)`, computed from the larger one."""
     kinds = (2,)
     largest = binary(r, "logaddexp", "aten.maximum.default", x1, x2, kinds)
@@ -236,7 +236,7 @@ def logaddexp(r: Recorder, x1: Any, x2: Any, /) -> ArrayValue:
 
 
 @language("where")
-def where(r: Recorder, condition: Any, x1: Any, x2: Any, /) -> ArrayValue:
+def where(r: KernelRecorder, condition: Any, x1: Any, x2: Any, /) -> ArrayValue:
     """`x1` where `condition` holds, else `x2`; all broadcast."""
     flags = array_of("xl.where", condition)
     check_kind("the condition of xl.where", flags, 0)
@@ -258,7 +258,7 @@ def where(r: Recorder, condition: Any, x1: Any, x2: Any, /) -> ArrayValue:
 
 
 @language("clip")
-def clip(r: Recorder, x: Any, /, min: Any = None, max: Any = None) -> ArrayValue:  # noqa: A002
+def clip(r: KernelRecorder, x: Any, /, min: Any = None, max: Any = None) -> ArrayValue:  # noqa: A002
     """`x` between two bounds, of which one may be left out."""
     value = array_of("xl.clip", x)
     check_kind("xl.clip", value, 1, 2)
@@ -269,7 +269,7 @@ def clip(r: Recorder, x: Any, /, min: Any = None, max: Any = None) -> ArrayValue
 
 
 @language("relu")
-def relu(r: Recorder, x: Any, /) -> ArrayValue:
+def relu(r: KernelRecorder, x: Any, /) -> ArrayValue:
     """The larger of an element and 0."""
     value = array_of("xl.relu", x)
     check_kind("xl.relu", value, 1, 2)
@@ -277,7 +277,7 @@ def relu(r: Recorder, x: Any, /) -> ArrayValue:
 
 
 @language("gelu")
-def gelu(r: Recorder, x: Any, /, approximate: str = "none") -> ArrayValue:
+def gelu(r: KernelRecorder, x: Any, /, approximate: str = "none") -> ArrayValue:
     """`x` times the normal distribution function at `x`; `approximate` is "none" or "tanh"."""
     value = array_of("xl.gelu", x)
     check_kind("xl.gelu", value, 2)

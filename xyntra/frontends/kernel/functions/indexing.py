@@ -18,7 +18,7 @@ from xyntra.frontends.kernel.language import (
     language,
 )
 from xyntra.frontends.kernel.promotion import common_dtype, is_number, kind_of, lifted
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue
 
 __all__ = ["expanded_key", "read_part"]
@@ -27,7 +27,7 @@ _COMBINE = {"set": None, "add": "sum", "multiply": "prod", "max": "amax", "min":
 Key = "list[slice | int | ArrayValue | None]"
 
 
-def expanded_key(r: Recorder, x: ArrayValue, key: Any) -> list[Any]:
+def expanded_key(r: KernelRecorder, x: ArrayValue, key: Any) -> list[Any]:
     """Return an index as one entry a dimension, with None where one is inserted.
 
     Raises:
@@ -53,7 +53,7 @@ def expanded_key(r: Recorder, x: ArrayValue, key: Any) -> list[Any]:
     return [_entry(r, each) for each in given]
 
 
-def _entry(r: Recorder, each: Any) -> Any:
+def _entry(r: KernelRecorder, each: Any) -> Any:
     if each is None or isinstance(each, slice):
         return each
     if isinstance(each, (list, np.ndarray)):
@@ -67,7 +67,7 @@ def _entry(r: Recorder, each: Any) -> Any:
     return constant_int("an index", each)
 
 
-def read_part(r: Recorder, x: ArrayValue, key: Any) -> ArrayValue:
+def read_part(r: KernelRecorder, x: ArrayValue, key: Any) -> ArrayValue:
     """Record `x[key]` with numpy's meaning.
 
     Raises:
@@ -102,7 +102,7 @@ def read_part(r: Recorder, x: ArrayValue, key: Any) -> ArrayValue:
     return _advanced(r, x, indices)
 
 
-def _advanced(r: Recorder, x: ArrayValue, indices: Sequence[Any]) -> ArrayValue:
+def _advanced(r: KernelRecorder, x: ArrayValue, indices: Sequence[Any]) -> ArrayValue:
     shape = _advanced_shape(x, indices)
     if 0 in shape:
         return r.call("aten.full.default", x.dtype, shape, fill_value=0)
@@ -121,7 +121,7 @@ def _advanced_shape(x: ArrayValue, indices: Sequence[Any]) -> list[int]:
     return shape
 
 
-def _basic(r: Recorder, x: ArrayValue, entries: Sequence[Any]) -> ArrayValue:
+def _basic(r: KernelRecorder, x: ArrayValue, entries: Sequence[Any]) -> ArrayValue:
     shape: list[int] = []
     axis = 0
     for each in entries:
@@ -149,7 +149,7 @@ def _position(x: ArrayValue, axis: int, index: int) -> int:
     return index % size
 
 
-def _sliced(r: Recorder, x: ArrayValue, axis: int, each: slice) -> ArrayValue:
+def _sliced(r: KernelRecorder, x: ArrayValue, axis: int, each: slice) -> ArrayValue:
     start, stop, step = _bounds(each, x.shape[axis])
     if step > 0:
         return part(r, x, axis, start, max(start, stop), step)
@@ -167,7 +167,7 @@ def _bounds(each: slice, size: int) -> tuple[int, int, int]:
 
 
 @language("put")
-def put(r: Recorder, x: Any, key: Any, value: Any, /) -> ArrayValue:
+def put(r: KernelRecorder, x: Any, key: Any, value: Any, /) -> ArrayValue:
     """A copy of `x` in which `x[key]` is `value`; what `x[key] = value` means in a kernel."""
     target = array_of("xl.put", x)
     entries = expanded_key(r, target, key)
@@ -214,7 +214,11 @@ def _span(x: ArrayValue, axis: int, each: Any) -> tuple[int, int]:
 
 
 def _put_block(
-    r: Recorder, x: ArrayValue, spans: Sequence[tuple[int, int]], source: ArrayValue, axis: int
+    r: KernelRecorder,
+    x: ArrayValue,
+    spans: Sequence[tuple[int, int]],
+    source: ArrayValue,
+    axis: int,
 ) -> ArrayValue:
     """Write a block: into the part of the first dimension that it covers, and that into `x`."""
     while axis < x.ndim and spans[axis] == (0, x.shape[axis]):
@@ -241,7 +245,9 @@ def _inside(spans: Sequence[tuple[int, int]], axis: int) -> list[tuple[int, int]
     return [(0, stop - start) if d == axis else span for d, span in enumerate(spans)]
 
 
-def _put_at(r: Recorder, x: ArrayValue, entries: Sequence[Any], value: ArrayValue) -> ArrayValue:
+def _put_at(
+    r: KernelRecorder, x: ArrayValue, entries: Sequence[Any], value: ArrayValue
+) -> ArrayValue:
     """Write at positions; slices become the positions that they cover."""
     indices: list[Any] = []
     whole = [isinstance(each, slice) and each == slice(None) for each in entries]
@@ -283,7 +289,7 @@ def _put_at(r: Recorder, x: ArrayValue, entries: Sequence[Any], value: ArrayValu
     )
 
 
-def _positions(r: Recorder, x: ArrayValue, axis: int, each: slice, behind: int) -> ArrayValue:
+def _positions(r: KernelRecorder, x: ArrayValue, axis: int, each: slice, behind: int) -> ArrayValue:
     start, stop, step = _bounds(each, x.shape[axis])
     count = len(range(start, stop, step))
     shape = [count, *[1] * behind]
@@ -293,7 +299,7 @@ def _positions(r: Recorder, x: ArrayValue, axis: int, each: slice, behind: int) 
 
 
 def _put_masked(
-    r: Recorder, x: ArrayValue, entries: Sequence[Any], mask: ArrayValue, value: Any
+    r: KernelRecorder, x: ArrayValue, entries: Sequence[Any], mask: ArrayValue, value: Any
 ) -> ArrayValue:
     if entries[0] is not mask or mask.shape != x.shape[: mask.ndim]:
         raise KernelError(
@@ -314,7 +320,7 @@ def _put_masked(
 
 
 @language("take")
-def take(r: Recorder, x: Any, indices: Any, /, *, axis: Any = None) -> ArrayValue:
+def take(r: KernelRecorder, x: Any, indices: Any, /, *, axis: Any = None) -> ArrayValue:
     """The parts of `x` at positions along `axis`; negative ones count from the end.
 
     A position out of range reads NaN, or 0 of integers.
@@ -331,7 +337,7 @@ def take(r: Recorder, x: Any, indices: Any, /, *, axis: Any = None) -> ArrayValu
 
 
 @language("take_along_axis")
-def take_along_axis(r: Recorder, x: Any, indices: Any, /, *, axis: Any = -1) -> ArrayValue:
+def take_along_axis(r: KernelRecorder, x: Any, indices: Any, /, *, axis: Any = -1) -> ArrayValue:
     """For each row along `axis` of `x`, the elements at the positions of that row of `indices`."""
     value, at = array_of("xl.take_along_axis", x), array_of("xl.take_along_axis", indices)
     if kind_of(at.dtype) != 1 or at.ndim != value.ndim:
@@ -355,7 +361,7 @@ def _without(shape: Sequence[int], axis: int) -> list[int]:
     return [size for d, size in enumerate(shape) if d != axis]
 
 
-def _expanded(r: Recorder, x: ArrayValue, shape: Sequence[int]) -> ArrayValue:
+def _expanded(r: KernelRecorder, x: ArrayValue, shape: Sequence[int]) -> ArrayValue:
     if x.shape == tuple(shape):
         return x
     return r.call("aten.expand.default", x.dtype, shape, self=x)
@@ -363,7 +369,7 @@ def _expanded(r: Recorder, x: ArrayValue, shape: Sequence[int]) -> ArrayValue:
 
 @language("scatter")
 def scatter(
-    r: Recorder, x: Any, indices: Any, updates: Any, /, *, axis: Any = 0, combine: Any = "set"
+    r: KernelRecorder, x: Any, indices: Any, updates: Any, /, *, axis: Any = 0, combine: Any = "set"
 ) -> ArrayValue:
     """A copy of `x` into which `updates` are combined at positions along `axis`.
 
@@ -403,7 +409,7 @@ def scatter(
 
 
 def _combined(
-    r: Recorder, x: ArrayValue, at: ArrayValue, new: ArrayValue, axis: int, combine: str
+    r: KernelRecorder, x: ArrayValue, at: ArrayValue, new: ArrayValue, axis: int, combine: str
 ) -> ArrayValue:
     rows = at.size == at.shape[axis] and _without(new.shape, axis) == _without(x.shape, axis)
     if rows and combine in ("set", "add"):

@@ -12,7 +12,7 @@ from xyntra.frontends.kernel.functions.elementwise import binary
 from xyntra.frontends.kernel.functions.shapes import reshaped
 from xyntra.frontends.kernel.language import array_of, constant, constant_int, language
 from xyntra.frontends.kernel.promotion import cast, check_kind, common_dtype
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue, HostScalar
 
 __all__: list[str] = []
@@ -20,7 +20,7 @@ __all__: list[str] = []
 
 @language("conv")
 def conv(
-    r: Recorder,
+    r: KernelRecorder,
     x: Any,
     weight: Any,
     bias: Any = None,
@@ -105,7 +105,7 @@ def _paddings(
 
 @language("max_pool")
 def max_pool(
-    r: Recorder, x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0
+    r: KernelRecorder, x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0
 ) -> ArrayValue:
     """The largest element of each window of an image [N, C, H, W]."""
     image, arguments, shape = _pool(x, "xl.max_pool", window, stride, padding)
@@ -117,7 +117,7 @@ def max_pool(
 
 @language("avg_pool")
 def avg_pool(
-    r: Recorder, x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0
+    r: KernelRecorder, x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0
 ) -> ArrayValue:
     """The mean of each window of an image [N, C, H, W]; zeros of the padding count."""
     image, arguments, shape = _pool(x, "xl.avg_pool", window, stride, padding)
@@ -154,7 +154,7 @@ def _pool(
 
 @language("attention")
 def attention(
-    r: Recorder,
+    r: KernelRecorder,
     query: Any,
     key: Any,
     value: Any,
@@ -223,14 +223,16 @@ def _check_heads(q: ArrayValue, k: ArrayValue, v: ArrayValue) -> None:
         raise KernelError("kernel-shape", f"xl.attention: there are no keys in {k.shape}")
 
 
-def _scaled(r: Recorder, scores: ArrayValue, scale: Any, size: int) -> ArrayValue:
+def _scaled(r: KernelRecorder, scores: ArrayValue, scale: Any, size: int) -> ArrayValue:
     if isinstance(scale, (ArrayValue, HostScalar)):
         return binary(r, "scale", "aten.mul.Tensor", scores, scale, (2,))
     factor = 1 / sqrt(size) if scale is None else float(constant(scale))
     return r.call("aten.mul.Tensor", scores.dtype, scores.shape, self=scores, other=factor)
 
 
-def _scored(r: Recorder, scores: ArrayValue, score: Any, mask: Any, causal: bool) -> ArrayValue:
+def _scored(
+    r: KernelRecorder, scores: ArrayValue, score: Any, mask: Any, causal: bool
+) -> ArrayValue:
     """Apply the user's function, and leave out the keys that do not count."""
     shape = scores.shape
     positions = [

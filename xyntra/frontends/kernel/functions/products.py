@@ -10,7 +10,7 @@ from xyntra.errors import KernelError
 from xyntra.frontends.kernel.functions.creation import dtype_name
 from xyntra.frontends.kernel.language import array_of, broadcast, constant, constant_axis, language
 from xyntra.frontends.kernel.promotion import check_kind, common_dtype, lifted
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue
 
 __all__: list[str] = []
@@ -19,7 +19,7 @@ _BATCH = "abcdefgh"
 
 
 @language("matmul")
-def matmul(r: Recorder, x1: Any, x2: Any, /, *, dtype: Any = None) -> ArrayValue:
+def matmul(r: KernelRecorder, x1: Any, x2: Any, /, *, dtype: Any = None) -> ArrayValue:
     """Matrix products, batch dimensions broadcast; `x1 @ x2`.
 
     16-bit floats accumulate in float32 and are rounded once; `dtype` keeps them unrounded.
@@ -47,7 +47,7 @@ def matmul(r: Recorder, x1: Any, x2: Any, /, *, dtype: Any = None) -> ArrayValue
 
 
 def _contracted(
-    r: Recorder, equation: str, operands: list[ArrayValue], shape: Any, dtype: Any, name: str
+    r: KernelRecorder, equation: str, operands: list[ArrayValue], shape: Any, dtype: Any, name: str
 ) -> ArrayValue:
     common = common_dtype(*operands, what=name)
     result = common if dtype is None else dtype_name(dtype)
@@ -56,7 +56,7 @@ def _contracted(
 
 
 @language("einsum")
-def einsum(r: Recorder, equation: Any, /, *operands: Any, dtype: Any = None) -> ArrayValue:
+def einsum(r: KernelRecorder, equation: Any, /, *operands: Any, dtype: Any = None) -> ArrayValue:
     """Sums of products, as `xl.einsum("bmk,bkn->bmn", a, b)`; `...` stands for dimensions."""
     text = constant(equation)
     if not isinstance(text, str):
@@ -110,7 +110,7 @@ def _named_sizes(text: str, term: str, x: ArrayValue, sizes: dict[str, int]) -> 
 
 
 @language("vecdot")
-def vecdot(r: Recorder, x1: Any, x2: Any, /, *, axis: Any = -1) -> ArrayValue:
+def vecdot(r: KernelRecorder, x1: Any, x2: Any, /, *, axis: Any = -1) -> ArrayValue:
     """Sums of products along one dimension of two arrays that broadcast."""
     a, b = array_of("xl.vecdot", x1), array_of("xl.vecdot", x2)
     shape = broadcast("xl.vecdot", a.shape, b.shape)
@@ -123,7 +123,7 @@ def vecdot(r: Recorder, x1: Any, x2: Any, /, *, axis: Any = -1) -> ArrayValue:
 
 
 @language("outer")
-def outer(r: Recorder, x1: Any, x2: Any, /) -> ArrayValue:
+def outer(r: KernelRecorder, x1: Any, x2: Any, /) -> ArrayValue:
     """The products of all elements of one vector with all of another."""
     a, b = array_of("xl.outer", x1), array_of("xl.outer", x2)
     if a.ndim != 1 or b.ndim != 1:

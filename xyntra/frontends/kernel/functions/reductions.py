@@ -18,7 +18,7 @@ from xyntra.frontends.kernel.language import (
     language,
 )
 from xyntra.frontends.kernel.promotion import cast, check_kind, kind_of
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue
 
 __all__: list[str] = []
@@ -31,7 +31,7 @@ def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool
 
 
 def _reduce(
-    r: Recorder, operator: str, x: ArrayValue, axis: Any, keepdims: Any, dtype: str
+    r: KernelRecorder, operator: str, x: ArrayValue, axis: Any, keepdims: Any, dtype: str
 ) -> ArrayValue:
     axes = constant_axes(f"axis={axis}", axis, x.ndim)
     kept = bool(constant(keepdims))
@@ -50,7 +50,7 @@ def _wide(dtype: str) -> str:
 
 @language("sum")
 def sum_(
-    r: Recorder, x: Any, /, axis: Any = None, dtype: Any = None, keepdims: Any = False
+    r: KernelRecorder, x: Any, /, axis: Any = None, dtype: Any = None, keepdims: Any = False
 ) -> ArrayValue:
     """The sum along one dimension, several, or all; integers are summed up in 64 bits."""
     return _total(r, "xl.sum", "aten.sum.dim_IntList", x, axis, dtype, keepdims)
@@ -58,14 +58,14 @@ def sum_(
 
 @language("prod")
 def prod_(
-    r: Recorder, x: Any, /, axis: Any = None, dtype: Any = None, keepdims: Any = False
+    r: KernelRecorder, x: Any, /, axis: Any = None, dtype: Any = None, keepdims: Any = False
 ) -> ArrayValue:
     """The product along one dimension, several, or all."""
     return _total(r, "xl.prod", "aten.prod.dim_int", x, axis, dtype, keepdims)
 
 
 def _total(
-    r: Recorder, name: str, operator: str, x: Any, axis: Any, dtype: Any, keepdims: Any
+    r: KernelRecorder, name: str, operator: str, x: Any, axis: Any, dtype: Any, keepdims: Any
 ) -> ArrayValue:
     value = array_of(name, x)
     check_kind(name, value, 1, 2)
@@ -80,25 +80,27 @@ def _not_empty(name: str, x: ArrayValue, axis: Any) -> None:
 
 
 @language("max")
-def max_(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
+def max_(r: KernelRecorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
     """The largest element along one dimension, several, or all; NaN where there is one."""
     return _extreme(r, "xl.max", "aten.amax.default", x, axis, keepdims)
 
 
 @language("min")
-def min_(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
+def min_(r: KernelRecorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
     """The smallest element along one dimension, several, or all; NaN where there is one."""
     return _extreme(r, "xl.min", "aten.amin.default", x, axis, keepdims)
 
 
-def _extreme(r: Recorder, name: str, operator: str, x: Any, axis: Any, keepdims: Any) -> ArrayValue:
+def _extreme(
+    r: KernelRecorder, name: str, operator: str, x: Any, axis: Any, keepdims: Any
+) -> ArrayValue:
     value = array_of(name, x)
     _not_empty(name, value, axis)
     return _reduce(r, operator, value, axis, keepdims, value.dtype)
 
 
 @language("mean")
-def mean(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
+def mean(r: KernelRecorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
     """The mean along one dimension, several, or all."""
     value = array_of("xl.mean", x)
     check_kind("xl.mean", value, 2)
@@ -107,7 +109,7 @@ def mean(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> Arr
 
 @language("var")
 def var(
-    r: Recorder, x: Any, /, axis: Any = None, correction: Any = 0, keepdims: Any = False
+    r: KernelRecorder, x: Any, /, axis: Any = None, correction: Any = 0, keepdims: Any = False
 ) -> ArrayValue:
     """The mean squared distance from the mean; `correction` is taken off the number of elements."""
     value = array_of("xl.var", x)
@@ -129,7 +131,7 @@ def var(
 
 @language("std")
 def std(
-    r: Recorder, x: Any, /, axis: Any = None, correction: Any = 0, keepdims: Any = False
+    r: KernelRecorder, x: Any, /, axis: Any = None, correction: Any = 0, keepdims: Any = False
 ) -> ArrayValue:
     """The square root of the variance."""
     found = var(r, x, axis=axis, correction=correction, keepdims=keepdims)
@@ -137,21 +139,23 @@ def std(
 
 
 @language("any")
-def any_(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
+def any_(r: KernelRecorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
     """Whether any element along the dimensions is true."""
     value = array_of("xl.any", x)
     return _reduce(r, "aten.any.dims", value, axis, keepdims, "bool")
 
 
 @language("all")
-def all_(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
+def all_(r: KernelRecorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
     """Whether all elements along the dimensions are true."""
     value = array_of("xl.all", x)
     return _reduce(r, "aten.all.dims", value, axis, keepdims, "bool")
 
 
 @language("count_nonzero")
-def count_nonzero(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
+def count_nonzero(
+    r: KernelRecorder, x: Any, /, axis: Any = None, keepdims: Any = False
+) -> ArrayValue:
     """How many elements are not zero."""
     value = array_of("xl.count_nonzero", x)
     flags = cast(r, cast(r, value, "bool"), "int64")
@@ -159,18 +163,20 @@ def count_nonzero(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = Fals
 
 
 @language("argmax")
-def argmax(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
+def argmax(r: KernelRecorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
     """The position (int64) of the first largest element, or of the first NaN."""
     return _place(r, "xl.argmax", "aten.argmax.default", x, axis, keepdims)
 
 
 @language("argmin")
-def argmin(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
+def argmin(r: KernelRecorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
     """The position (int64) of the first smallest element, or of the first NaN."""
     return _place(r, "xl.argmin", "aten.argmin.default", x, axis, keepdims)
 
 
-def _place(r: Recorder, name: str, operator: str, x: Any, axis: Any, keepdims: Any) -> ArrayValue:
+def _place(
+    r: KernelRecorder, name: str, operator: str, x: Any, axis: Any, keepdims: Any
+) -> ArrayValue:
     value = array_of(name, x)
     _not_empty(name, value, axis)
     kept = bool(constant(keepdims))
@@ -181,7 +187,7 @@ def _place(r: Recorder, name: str, operator: str, x: Any, axis: Any, keepdims: A
 
 
 @language("logsumexp")
-def logsumexp(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
+def logsumexp(r: KernelRecorder, x: Any, /, axis: Any = None, keepdims: Any = False) -> ArrayValue:
     """The logarithm of the sum of exponentials, computed from the largest element."""
     value = array_of("xl.logsumexp", x)
     check_kind("xl.logsumexp", value, 2)
@@ -202,18 +208,18 @@ def logsumexp(r: Recorder, x: Any, /, axis: Any = None, keepdims: Any = False) -
 
 
 @language("softmax")
-def softmax(r: Recorder, x: Any, /, axis: Any = -1) -> ArrayValue:
+def softmax(r: KernelRecorder, x: Any, /, axis: Any = -1) -> ArrayValue:
     """Exponentials over their sum along `axis`."""
     return _softmax(r, "xl.softmax", "aten._softmax.default", x, axis)
 
 
 @language("log_softmax")
-def log_softmax(r: Recorder, x: Any, /, axis: Any = -1) -> ArrayValue:
+def log_softmax(r: KernelRecorder, x: Any, /, axis: Any = -1) -> ArrayValue:
     """The logarithm of `softmax`."""
     return _softmax(r, "xl.log_softmax", "aten._log_softmax.default", x, axis)
 
 
-def _softmax(r: Recorder, name: str, operator: str, x: Any, axis: Any) -> ArrayValue:
+def _softmax(r: KernelRecorder, name: str, operator: str, x: Any, axis: Any) -> ArrayValue:
     value = array_of(name, x)
     check_kind(name, value, 2)
     at = constant_axis(name, axis, value.ndim)
@@ -221,18 +227,24 @@ def _softmax(r: Recorder, name: str, operator: str, x: Any, axis: Any) -> ArrayV
 
 
 @language("cumulative_sum")
-def cumulative_sum(r: Recorder, x: Any, /, *, axis: Any = None, dtype: Any = None) -> ArrayValue:
+def cumulative_sum(
+    r: KernelRecorder, x: Any, /, *, axis: Any = None, dtype: Any = None
+) -> ArrayValue:
     """Every element plus all before it along `axis`."""
     return _cumulative(r, "xl.cumulative_sum", "aten.cumsum.default", x, axis, dtype)
 
 
 @language("cumulative_prod")
-def cumulative_prod(r: Recorder, x: Any, /, *, axis: Any = None, dtype: Any = None) -> ArrayValue:
+def cumulative_prod(
+    r: KernelRecorder, x: Any, /, *, axis: Any = None, dtype: Any = None
+) -> ArrayValue:
     """Every element times all before it along `axis`."""
     return _cumulative(r, "xl.cumulative_prod", "aten.cumprod.default", x, axis, dtype)
 
 
-def _cumulative(r: Recorder, name: str, operator: str, x: Any, axis: Any, dtype: Any) -> ArrayValue:
+def _cumulative(
+    r: KernelRecorder, name: str, operator: str, x: Any, axis: Any, dtype: Any
+) -> ArrayValue:
     value = array_of(name, x)
     check_kind(name, value, 1, 2)
     if axis is None and value.ndim != 1:
@@ -243,18 +255,20 @@ def _cumulative(r: Recorder, name: str, operator: str, x: Any, axis: Any, dtype:
 
 
 @language("sort")
-def sort(r: Recorder, x: Any, /, *, axis: Any = -1, descending: Any = False) -> ArrayValue:
+def sort(r: KernelRecorder, x: Any, /, *, axis: Any = -1, descending: Any = False) -> ArrayValue:
     """The elements in order along `axis`; NaN come last."""
     return _sorted(r, "xl.sort", x, axis, descending)[0]
 
 
 @language("argsort")
-def argsort(r: Recorder, x: Any, /, *, axis: Any = -1, descending: Any = False) -> ArrayValue:
+def argsort(r: KernelRecorder, x: Any, /, *, axis: Any = -1, descending: Any = False) -> ArrayValue:
     """The positions that put the elements in order along `axis`; equal ones keep theirs."""
     return _sorted(r, "xl.argsort", x, axis, descending)[1]
 
 
-def _sorted(r: Recorder, name: str, x: Any, axis: Any, descending: Any) -> tuple[ArrayValue, ...]:
+def _sorted(
+    r: KernelRecorder, name: str, x: Any, axis: Any, descending: Any
+) -> tuple[ArrayValue, ...]:
     value = array_of(name, x)
     if kind_of(value.dtype) == 0 or not value.ndim or not value.size:
         raise KernelError("kernel-type", f"{name} does not take an array {value}")
@@ -266,7 +280,7 @@ def _sorted(r: Recorder, name: str, x: Any, axis: Any, descending: Any) -> tuple
 
 
 @language("top_k")
-def top_k(r: Recorder, x: Any, k: Any, /, *, axis: Any = -1) -> tuple[ArrayValue, ...]:
+def top_k(r: KernelRecorder, x: Any, k: Any, /, *, axis: Any = -1) -> tuple[ArrayValue, ...]:
     """The `k` largest elements along `axis` in order, and their positions (int64)."""
     value = array_of("xl.top_k", x)
     at = constant_axis("xl.top_k", axis, value.ndim)

@@ -19,13 +19,13 @@ from xyntra.frontends.kernel.language import (
     language,
 )
 from xyntra.frontends.kernel.promotion import common_dtype, lifted
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue
 
 __all__ = ["reshaped"]
 
 
-def reshaped(r: Recorder, x: ArrayValue, shape: Sequence[int]) -> ArrayValue:
+def reshaped(r: KernelRecorder, x: ArrayValue, shape: Sequence[int]) -> ArrayValue:
     """Return an array under another shape of as many elements."""
     if tuple(shape) == x.shape:
         return x
@@ -33,7 +33,7 @@ def reshaped(r: Recorder, x: ArrayValue, shape: Sequence[int]) -> ArrayValue:
 
 
 @language("reshape")
-def reshape(r: Recorder, x: Any, /, *shape: Any) -> ArrayValue:
+def reshape(r: KernelRecorder, x: Any, /, *shape: Any) -> ArrayValue:
     """The elements in row-major order under another shape; one size may be -1."""
     value = array_of("xl.reshape", x)
     given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
@@ -52,7 +52,7 @@ def reshape(r: Recorder, x: Any, /, *shape: Any) -> ArrayValue:
 
 
 @language("permute_dims")
-def permute_dims(r: Recorder, x: Any, /, *axes: Any) -> ArrayValue:
+def permute_dims(r: KernelRecorder, x: Any, /, *axes: Any) -> ArrayValue:
     """Dimension `i` of the result is dimension `axes[i]` of `x`."""
     value = array_of("xl.permute_dims", x)
     given = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
@@ -65,7 +65,7 @@ def permute_dims(r: Recorder, x: Any, /, *axes: Any) -> ArrayValue:
     return _permuted(r, value, order)
 
 
-def _permuted(r: Recorder, x: ArrayValue, order: Sequence[int]) -> ArrayValue:
+def _permuted(r: KernelRecorder, x: ArrayValue, order: Sequence[int]) -> ArrayValue:
     if list(order) == list(range(x.ndim)):
         return x
     shape = [x.shape[d] for d in order]
@@ -73,7 +73,7 @@ def _permuted(r: Recorder, x: ArrayValue, order: Sequence[int]) -> ArrayValue:
 
 
 @language("matrix_transpose")
-def matrix_transpose(r: Recorder, x: Any, /) -> ArrayValue:
+def matrix_transpose(r: KernelRecorder, x: Any, /) -> ArrayValue:
     """The last two dimensions exchanged; `x.mT`."""
     value = array_of("xl.matrix_transpose", x)
     if value.ndim < 2:
@@ -82,7 +82,7 @@ def matrix_transpose(r: Recorder, x: Any, /) -> ArrayValue:
 
 
 @language("moveaxis")
-def moveaxis(r: Recorder, x: Any, source: Any, destination: Any, /) -> ArrayValue:
+def moveaxis(r: KernelRecorder, x: Any, source: Any, destination: Any, /) -> ArrayValue:
     """One dimension moved to another place."""
     value = array_of("xl.moveaxis", x)
     first = constant_axis("source", source, value.ndim)
@@ -92,7 +92,7 @@ def moveaxis(r: Recorder, x: Any, source: Any, destination: Any, /) -> ArrayValu
 
 
 @language("expand_dims")
-def expand_dims(r: Recorder, x: Any, /, *, axis: Any = 0) -> ArrayValue:
+def expand_dims(r: KernelRecorder, x: Any, /, *, axis: Any = 0) -> ArrayValue:
     """A dimension of size 1 inserted at `axis`."""
     value = array_of("xl.expand_dims", x)
     at = constant_axis("axis", axis, value.ndim + 1)
@@ -100,7 +100,7 @@ def expand_dims(r: Recorder, x: Any, /, *, axis: Any = 0) -> ArrayValue:
 
 
 @language("squeeze")
-def squeeze(r: Recorder, x: Any, /, axis: Any) -> ArrayValue:
+def squeeze(r: KernelRecorder, x: Any, /, axis: Any) -> ArrayValue:
     """Dimensions of size 1 left out."""
     value = array_of("xl.squeeze", x)
     axes = constant_axes("axis", axis, value.ndim)
@@ -112,7 +112,7 @@ def squeeze(r: Recorder, x: Any, /, axis: Any) -> ArrayValue:
 
 
 @language("broadcast_to")
-def broadcast_to(r: Recorder, x: Any, /, shape: Any) -> ArrayValue:
+def broadcast_to(r: KernelRecorder, x: Any, /, shape: Any) -> ArrayValue:
     """`x` repeated to a shape by numpy's rule."""
     value = array_of("xl.broadcast_to", x)
     wanted = shape_argument("xl.broadcast_to", shape)
@@ -124,7 +124,7 @@ def broadcast_to(r: Recorder, x: Any, /, shape: Any) -> ArrayValue:
 
 
 @language("concat")
-def concat(r: Recorder, arrays: Any, /, *, axis: Any = 0) -> ArrayValue:
+def concat(r: KernelRecorder, arrays: Any, /, *, axis: Any = 0) -> ArrayValue:
     """Arrays one behind the other along `axis`."""
     values = _arrays("xl.concat", arrays)
     at = constant_axis("axis", axis, values[0].ndim)
@@ -144,7 +144,7 @@ def concat(r: Recorder, arrays: Any, /, *, axis: Any = 0) -> ArrayValue:
 
 
 @language("stack")
-def stack(r: Recorder, arrays: Any, /, *, axis: Any = 0) -> ArrayValue:
+def stack(r: KernelRecorder, arrays: Any, /, *, axis: Any = 0) -> ArrayValue:
     """Arrays of one shape side by side along a new dimension."""
     values = _arrays("xl.stack", arrays)
     if len({v.shape for v in values}) > 1:
@@ -163,7 +163,7 @@ def _arrays(name: str, arrays: Any) -> list[ArrayValue]:
 
 
 @language("flip")
-def flip(r: Recorder, x: Any, /, *, axis: Any = None) -> ArrayValue:
+def flip(r: KernelRecorder, x: Any, /, *, axis: Any = None) -> ArrayValue:
     """The order of elements reversed along dimensions."""
     value = array_of("xl.flip", x)
     axes = constant_axes("axis", axis, value.ndim)
@@ -171,7 +171,7 @@ def flip(r: Recorder, x: Any, /, *, axis: Any = None) -> ArrayValue:
 
 
 @language("roll")
-def roll(r: Recorder, x: Any, /, shift: Any, *, axis: Any) -> ArrayValue:
+def roll(r: KernelRecorder, x: Any, /, shift: Any, *, axis: Any) -> ArrayValue:
     """Elements moved along a dimension; those that leave at one end come in at the other."""
     value = array_of("xl.roll", x)
     at = constant_axis("axis", axis, value.ndim)
@@ -183,7 +183,9 @@ def roll(r: Recorder, x: Any, /, shift: Any, *, axis: Any) -> ArrayValue:
     return concat(r, parts, axis=at)
 
 
-def part(r: Recorder, x: ArrayValue, axis: int, start: int, stop: int, step: int = 1) -> ArrayValue:
+def part(
+    r: KernelRecorder, x: ArrayValue, axis: int, start: int, stop: int, step: int = 1
+) -> ArrayValue:
     """Return the elements from `start` to below `stop` of one dimension; the step is positive."""
     if (start, stop, step) == (0, x.shape[axis], 1):
         return x
@@ -195,7 +197,7 @@ def part(r: Recorder, x: ArrayValue, axis: int, start: int, stop: int, step: int
 
 
 @language("pad")
-def pad(r: Recorder, x: Any, pad_width: Any, /, value: Any = 0) -> ArrayValue:
+def pad(r: KernelRecorder, x: Any, pad_width: Any, /, value: Any = 0) -> ArrayValue:
     """`x` with a constant before and behind it; `pad_width` has a pair for each dimension."""
     source = array_of("xl.pad", x)
     pairs = [tuple(constant_int("a padding", n) for n in pair) for pair in constant(pad_width)]
@@ -213,7 +215,7 @@ def pad(r: Recorder, x: Any, pad_width: Any, /, value: Any = 0) -> ArrayValue:
 
 
 @language("repeat")
-def repeat(r: Recorder, x: Any, repeats: Any, /, *, axis: Any) -> ArrayValue:
+def repeat(r: KernelRecorder, x: Any, repeats: Any, /, *, axis: Any) -> ArrayValue:
     """Every element `repeats` times along `axis`."""
     value = array_of("xl.repeat", x)
     at, count = constant_axis("axis", axis, value.ndim), constant_int("repeats", repeats)
@@ -226,7 +228,7 @@ def repeat(r: Recorder, x: Any, repeats: Any, /, *, axis: Any) -> ArrayValue:
 
 
 @language("tile")
-def tile(r: Recorder, x: Any, repetitions: Any, /) -> ArrayValue:
+def tile(r: KernelRecorder, x: Any, repetitions: Any, /) -> ArrayValue:
     """The whole array repeated along its dimensions."""
     value = array_of("xl.tile", x)
     counts = list(shape_argument("xl.tile", repetitions))
@@ -237,7 +239,7 @@ def tile(r: Recorder, x: Any, repetitions: Any, /) -> ArrayValue:
 
 
 @language("diagonal")
-def diagonal(r: Recorder, x: Any, /, *, offset: Any = 0) -> ArrayValue:
+def diagonal(r: KernelRecorder, x: Any, /, *, offset: Any = 0) -> ArrayValue:
     """The diagonal of each matrix."""
     value = array_of("xl.diagonal", x)
     if value.ndim < 2:
@@ -257,7 +259,9 @@ def diagonal(r: Recorder, x: Any, /, *, offset: Any = 0) -> ArrayValue:
 
 
 @language("windows")
-def windows(r: Recorder, x: Any, size: Any, /, *, step: Any = 1, axis: Any = -1) -> ArrayValue:
+def windows(
+    r: KernelRecorder, x: Any, size: Any, /, *, step: Any = 1, axis: Any = -1
+) -> ArrayValue:
     """Overlapping windows along `axis`; their elements are a new last dimension."""
     value = array_of("xl.windows", x)
     at = constant_axis("axis", axis, value.ndim)

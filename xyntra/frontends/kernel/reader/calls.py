@@ -16,7 +16,7 @@ from xyntra.frontends.kernel.language import Function, function_table
 from xyntra.frontends.kernel.reader.expressions import Expressions, Method
 from xyntra.frontends.kernel.reader.frame import Closure, Frame, bind, closure_of
 from xyntra.frontends.kernel.reader.host import host_call
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue, HostScalar
 
 __all__ = ["Calls"]
@@ -56,7 +56,7 @@ class Callback:
         self._calls = calls
         self._function = function
 
-    def __call__(self, recorder: Recorder, *values: Any) -> Any:
+    def __call__(self, recorder: KernelRecorder, *values: Any) -> Any:
         """Call the function with values of a recorder, which takes what it records."""
         before, self._calls.recorder = self._calls.recorder, recorder
         try:

@@ -17,7 +17,7 @@ from xyntra.errors import KernelError
 from xyntra.frontends.kernel.language import function_table
 from xyntra.frontends.kernel.reader.frame import Capture, Frame
 from xyntra.frontends.kernel.reader.source import SourceFile
-from xyntra.frontends.kernel.recorder import Recorder
+from xyntra.frontends.kernel.recorder import KernelRecorder
 from xyntra.frontends.kernel.values import ArrayValue, HostScalar, NeedsConstant
 
 __all__ = ["Walker"]
@@ -37,7 +37,7 @@ class Walker(ABC):
         own: lists and dictionaries that the kernel has made, by identity.
     """
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: KernelRecorder) -> None:
         self.recorder = recorder
         self.frames: list[Frame] = []
         self.sites: dict[str, tuple[SourceFile, ast.AST, str]] = {}

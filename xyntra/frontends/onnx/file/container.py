@@ -6,12 +6,9 @@
 tensor keeps its name, dims and data type; it says `data_location = EXTERNAL` and has one
 `external_data` entry whose key is `MARKER_KEY` and whose value is the name of its `WeightRef`;
 if its elements are all equal or those of a triangular mask, another entry, `PATTERN_KEY`, has the
-text of their `Pattern`. Cut are initializers and the `value` of Constant nodes, in the graph, its
-subgraphs and in functions, where they have more than `INLINE_BYTES` bytes of data or lie in another
-file. Sparse tensors, strings and attributes of other nodes stay.
-
-Neither protobuf nor the onnx package is imported. Files are untrusted: a malformed one gives a
-`ModelError`, in time proportional to its size. Field numbers are those of onnx.proto.
+text of their `TriangularValues`. Cut are initializers and the `value` of Constant nodes, in the
+graph, its subgraphs and in functions, where they have more than `INLINE_BYTES` bytes of data or lie
+in another file. Sparse tensors, strings and attributes of other nodes stay.
 """
 
 from __future__ import annotations

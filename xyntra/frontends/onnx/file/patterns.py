@@ -13,14 +13,14 @@ from xyntra.errors import ModelError
 from xyntra.frontends.weight_types import DTYPE_BITS
 from xyntra.frontends.weights import WeightRef, WeightSource
 
-__all__ = ["Pattern", "find_pattern"]
+__all__ = ["TriangularValues", "find_pattern"]
 
 _MOST_BYTES = 1 << 28
 _FIRST_BYTES, _STEP_BYTES = 64, 1 << 20
 
 
 @dataclass(frozen=True)
-class Pattern:
+class TriangularValues:
     """The elements of a matrix: one value up to a diagonal and another behind it.
 
     Attributes:
@@ -44,13 +44,13 @@ class Pattern:
         return f"{self.lower.hex()} {self.upper.hex()} {self.diagonal}"
 
     @classmethod
-    def from_text(cls, text: str) -> Pattern:
+    def from_text(cls, text: str) -> TriangularValues:
         """Return the pattern that `text` says."""
         lower, upper, diagonal = text.split()
         return cls(bytes.fromhex(lower), bytes.fromhex(upper), int(diagonal))
 
 
-def find_pattern(source: WeightSource, ref: WeightRef) -> Pattern | None:
+def find_pattern(source: WeightSource, ref: WeightRef) -> TriangularValues | None:
     """Return the pattern of a weight's elements; None where it has none."""
     if not ref.contiguous or not ref.count or ref.nbytes > _MOST_BYTES:
         return None
@@ -61,7 +61,7 @@ def find_pattern(source: WeightSource, ref: WeightRef) -> Pattern | None:
     size = DTYPE_BITS[ref.dtype] // 8
     first = bytes(stored[:size])
     if _is_uniform(stored, first):
-        return Pattern(first, first)
+        return TriangularValues(first, first)
     if math.prod(ref.shape) != math.prod(ref.shape[-2:]) or len(ref.shape) < 2:
         return None
     rows, columns = ref.shape[-2:]
@@ -78,15 +78,15 @@ def _is_uniform(stored: memoryview, element: bytes) -> bool:
     return True
 
 
-def _triangles(stored: memoryview, size: int, rows: int, columns: int) -> Pattern | None:
+def _triangles(stored: memoryview, size: int, rows: int, columns: int) -> TriangularValues | None:
     """Two values; the first row tells the diagonal, or the second where it lies below the first."""
     start, upper = (bytes(stored[at : at + size]) for at in (0, (columns - 1) * size))
     if start != upper:
         found = next(c for c in range(columns) if stored[c * size : (c + 1) * size] != start)
-        pattern = Pattern(start, upper, found - 1)
+        pattern = TriangularValues(start, upper, found - 1)
     elif rows > 1:
         at = columns * size
-        pattern = Pattern(bytes(stored[at : at + size]), upper, -1)
+        pattern = TriangularValues(bytes(stored[at : at + size]), upper, -1)
     else:
         return None
     for row in range(rows):

@@ -208,7 +208,7 @@ def locate(
 def marked(reader: WireReader, tensor: TensorFields, name: str, pattern: str | None) -> list[Chunk]:
     """The TensorProto's bytes with a marker for weight `name` in place of data or its old place.
 
-    `pattern` is the text of its `Pattern`, if it has one.
+    `pattern` is the text of its `TriangularValues`, if it has one.
     """
     texts = {MARKER_KEY: name} if pattern is None else {MARKER_KEY: name, PATTERN_KEY: pattern}
     entries = [

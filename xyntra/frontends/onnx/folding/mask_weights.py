@@ -14,7 +14,7 @@ import onnx
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.frontends.onnx.file.patterns import Pattern
+from xyntra.frontends.onnx.file.patterns import TriangularValues
 from xyntra.frontends.onnx.file.tensors import MARKER_KEY, PATTERN_KEY
 from xyntra.frontends.onnx.order import names_read
 from xyntra.frontends.weight_types import dtype_of
@@ -82,11 +82,11 @@ def _entries(tensor: onnx.TensorProto) -> dict[str, str]:
     return {entry.key: entry.value for entry in tensor.external_data}
 
 
-def _pattern(tensor: onnx.TensorProto) -> Pattern:
-    return Pattern.from_text(_entries(tensor)[PATTERN_KEY])
+def _pattern(tensor: onnx.TensorProto) -> TriangularValues:
+    return TriangularValues.from_text(_entries(tensor)[PATTERN_KEY])
 
 
-def _kinds(pattern: Pattern) -> frozenset[str]:
+def _kinds(pattern: TriangularValues) -> frozenset[str]:
     """The operators that make masks of it; triangles are masks that may be added to scores."""
     return _MASKS if pattern.is_uniform else _MASKS | {"Add"}
 
