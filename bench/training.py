@@ -17,7 +17,7 @@ import numpy as np
 
 import xyntra.array as xa
 from xyntra import nn, optim
-from xyntra.array.settings import ArraySettings
+from xyntra.array.recorded.settings import ArraySettings
 
 BATCH = 64
 ROUNDS = 20

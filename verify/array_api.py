@@ -68,7 +68,8 @@ def main() -> int:
             (suite / file).write_text(text.replace(old, new), encoding="utf-8")
         (suite / "left_out.py").write_text(PLUGIN.format(skipped=SKIPPED), encoding="utf-8")
         module = (
-            "exec('import xyntra.array as xp; from xyntra.array.settings import ArraySettings;"
+            "exec('import xyntra.array as xp;"
+            " from xyntra.array.recorded.settings import ArraySettings;"
             f' ArraySettings.target = "{options.target}"\')'
         )
         environment = {

@@ -12,7 +12,7 @@ import pytest
 import xyntra
 import xyntra.array as xa
 import xyntra.lang as xl
-from xyntra.array import programs
+from xyntra.array.recorded import programs
 
 pytestmark = pytest.mark.usefixtures("in_process")
 SHIFT = np.arange(8, dtype=np.float32)

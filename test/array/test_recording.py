@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import xyntra.array as xa
-from xyntra.array.evaluate import statistics
+from xyntra.array.recorded.evaluate import statistics
 from xyntra.errors import InputError, UnsupportedError
 
 

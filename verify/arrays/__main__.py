@@ -9,7 +9,7 @@ import time
 
 from verify.arrays.check import check_gradients, check_values
 from verify.arrays.expressions import draw
-from xyntra.array.settings import ArraySettings
+from xyntra.array.recorded.settings import ArraySettings
 from xyntra.errors import XyntraError
 
 

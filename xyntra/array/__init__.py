@@ -14,7 +14,23 @@ from math import e, inf, nan, pi
 from xyntra.array import random
 from xyntra.array.arrays import Array
 from xyntra.array.autograd.transforms import grad, jvp, stop_gradient, value_and_grad, vjp
-from xyntra.array.creation import (
+from xyntra.array.dtypes import (
+    ElementType,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from xyntra.array.dtypes import bool_ as bool
+from xyntra.array.functions.creation import (
     arange,
     array,
     asarray,
@@ -34,23 +50,7 @@ from xyntra.array.creation import (
     zeros,
     zeros_like,
 )
-from xyntra.array.dtypes import (
-    ElementType,
-    bfloat16,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from xyntra.array.dtypes import bool_ as bool
-from xyntra.array.elementwise import (
+from xyntra.array.functions.elementwise import (
     abs,
     acos,
     acosh,
@@ -130,13 +130,12 @@ from xyntra.array.elementwise import (
     trunc,
     where,
 )
-from xyntra.array.futures import submit, wait_all, wait_any
-from xyntra.array.indexing import (
+from xyntra.array.functions.indexing import (
     put_along_axis,
     take,
     take_along_axis,
 )
-from xyntra.array.info import (
+from xyntra.array.functions.info import (
     astype,
     can_cast,
     finfo,
@@ -145,8 +144,8 @@ from xyntra.array.info import (
     namespace_info,
     result_type,
 )
-from xyntra.array.kernels import record_program as _record_program  # noqa: F401  (for methods)
-from xyntra.array.manipulation import (
+from xyntra.array.functions.kernels import record_program as _record_program  # noqa: F401  (for methods)
+from xyntra.array.functions.manipulation import (
     broadcast_to,
     concat,
     expand_dims,
@@ -163,15 +162,14 @@ from xyntra.array.manipulation import (
     tile,
     unstack,
 )
-from xyntra.array.products import (
+from xyntra.array.functions.products import (
     einsum,
     matmul,
     outer,
     tensordot,
     vecdot,
 )
-from xyntra.array.recording import jit
-from xyntra.array.reductions import (
+from xyntra.array.functions.reductions import (
     all,
     any,
     argmax,
@@ -191,7 +189,7 @@ from xyntra.array.reductions import (
     sum,
     var,
 )
-from xyntra.array.searching import (
+from xyntra.array.functions.searching import (
     argsort,
     isin,
     nonzero,
@@ -203,7 +201,9 @@ from xyntra.array.searching import (
     unique_inverse,
     unique_values,
 )
-from xyntra.array.settings import device
+from xyntra.array.futures import submit, wait_all, wait_any
+from xyntra.array.recorded.settings import device
+from xyntra.array.recording import jit
 
 newaxis = None
 __array_api_version__ = "2024.12"

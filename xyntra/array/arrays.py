@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
 from xyntra.array.dtypes import ElementType, as_dtype, promote
-from xyntra.array.evaluate import node_value
-from xyntra.array.graph import LazyNode, leaf, meta_of, number
 from xyntra.array.interchange import adopted, exported, exported_device, is_foreign
 from xyntra.array.late import LATE
 from xyntra.array.methods import Methods
 from xyntra.array.operators import Operators
-from xyntra.array.places import user_place
-from xyntra.array.record import binary, cast, numbers, unary
-from xyntra.array.settings import device_name, on_device
+from xyntra.array.recorded.evaluate import node_value
+from xyntra.array.recorded.graph import LazyNode, leaf, meta_of, number
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.record import binary, cast, numbers, unary
+from xyntra.array.recorded.settings import device_name, on_device
 from xyntra.array.views import (
     View,
     permute,

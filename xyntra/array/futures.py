@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xyntra.array.arrays import Array, node_of
-from xyntra.array.evaluate import prepared, settle
+from xyntra.array.recorded.evaluate import prepared, settle
 
 if TYPE_CHECKING:
     from xyntra.targets.base import Future

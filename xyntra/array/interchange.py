@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from xyntra.array.dtypes import ElementType, as_dtype, default_float
-from xyntra.array.graph import LazyNode, leaf, meta_of
-from xyntra.array.places import user_place
+from xyntra.array.recorded.graph import LazyNode, leaf, meta_of
+from xyntra.array.recorded.places import user_place
 from xyntra.errors import InputError, UnsupportedError
 
 __all__ = ["adopted", "exported", "exported_device", "is_foreign", "of_python"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xyntra.array.record import ARITHMETIC, BITS, COMPARE, FLOAT
+from xyntra.array.recorded.record import ARITHMETIC, BITS, COMPARE, FLOAT
 
 __all__ = ["Operators"]
 

@@ -10,7 +10,6 @@ from math import pi
 from typing import Any
 
 from xyntra.array.arrays import Array, wrap
-from xyntra.array.creation import arange, shape_of
 from xyntra.array.dtypes import (
     ElementType,
     as_dtype,
@@ -21,10 +20,11 @@ from xyntra.array.dtypes import (
     uint32,
     uint64,
 )
-from xyntra.array.graph import LazyNode, RecordState, leaf, meta_of
-from xyntra.array.places import user_place
-from xyntra.array.record import ARITHMETIC, BITS, binary, cast, numbers, unary
-from xyntra.array.searching import argsort
+from xyntra.array.functions.creation import arange, shape_of
+from xyntra.array.functions.searching import argsort
+from xyntra.array.recorded.graph import LazyNode, RecordState, leaf, meta_of
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.record import ARITHMETIC, BITS, binary, cast, numbers, unary
 from xyntra.array.views import reshape, slice_
 from xyntra.errors import InputError
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from xyntra.array.arrays import Array, as_node, node_of, wrap
 from xyntra.array.dtypes import as_dtype
-from xyntra.array.evaluate import node_value
-from xyntra.array.graph import NUMBER, LazyNode, RecordState, leaf, meta_of
 from xyntra.array.interchange import is_foreign
-from xyntra.array.places import user_place
-from xyntra.array.reach import Graph, graph_of
-from xyntra.array.settings import ArraySettings
+from xyntra.array.recorded.evaluate import node_value
+from xyntra.array.recorded.graph import NUMBER, LazyNode, RecordState, leaf, meta_of
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.reach import Graph, graph_of
+from xyntra.array.recorded.settings import ArraySettings
 from xyntra.array.trees import flatten, structure, unflatten
 from xyntra.errors import InputError
 
 if TYPE_CHECKING:
-    from xyntra.array.programs import GraphProgram
+    from xyntra.array.recorded.programs import GraphProgram
 
 __all__ = ["Jitted", "jit"]
 
@@ -167,7 +167,7 @@ def _recording(result: Any, traced: Sequence[Any], draws: dict[LazyNode, Any]) -
             outputs.append(("computed", wanted.setdefault(node, len(wanted))))
     if not wanted:
         return _Recording(None, (), outputs, metas, result)
-    from xyntra.array.programs import compiled
+    from xyntra.array.recorded.programs import compiled
 
     graph = _with_arguments(graph_of(list(wanted)), places)
     program = compiled(graph, list(wanted), ())

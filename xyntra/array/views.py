@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from xyntra.array.graph import LazyNode, Meta, meta_of
-from xyntra.array.places import user_place
+from xyntra.array.recorded.graph import LazyNode, Meta, meta_of
+from xyntra.array.recorded.places import user_place
 from xyntra.errors import InputError
 
 __all__ = [

@@ -9,9 +9,9 @@ from typing import Any
 import xyntra.array as xa
 from xyntra.array import Array
 from xyntra.array.arrays import as_node, wrap
-from xyntra.array.graph import LazyNode, meta_of
-from xyntra.array.indexing import taken
-from xyntra.array.places import user_place
+from xyntra.array.functions.indexing import taken
+from xyntra.array.recorded.graph import LazyNode, meta_of
+from xyntra.array.recorded.places import user_place
 from xyntra.errors import InputError
 
 __all__ = [

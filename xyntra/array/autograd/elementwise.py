@@ -9,9 +9,9 @@ from math import pi
 from math import sqrt as sqrt_of
 from typing import Any
 
-from xyntra.array import elementwise as e
 from xyntra.array.arrays import Array
 from xyntra.array.autograd.registry import RULES, BackwardStep, rule, rules, summed_to
+from xyntra.array.functions import elementwise as e
 
 rules(
     negative=lambda s: -s.g,

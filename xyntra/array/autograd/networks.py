@@ -8,13 +8,13 @@ from typing import Any
 
 from xyntra.array.arrays import Array, node_of, wrap
 from xyntra.array.autograd.registry import BackwardStep, rule, summed_to
-from xyntra.array.creation import ones, tril
 from xyntra.array.dtypes import bool_
-from xyntra.array.elementwise import where
-from xyntra.array.graph import LazyNode
-from xyntra.array.manipulation import repeat
-from xyntra.array.reductions import softmax
-from xyntra.array.reductions import sum as sum_of
+from xyntra.array.functions.creation import ones, tril
+from xyntra.array.functions.elementwise import where
+from xyntra.array.functions.manipulation import repeat
+from xyntra.array.functions.reductions import softmax
+from xyntra.array.functions.reductions import sum as sum_of
+from xyntra.array.recorded.graph import LazyNode
 
 Gradients = Sequence["Array | None"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xyntra.array.arrays import Array, node_of, wrap
-from xyntra.array.graph import LazyNode, attributes
-from xyntra.array.reductions import reduced
+from xyntra.array.functions.reductions import reduced
+from xyntra.array.recorded.graph import LazyNode, attributes
 from xyntra.array.views import broadcast, reshape
 
 __all__ = ["CONSTANT", "RULES", "BackwardStep", "rule", "rules", "summed_to", "zeros_of"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xyntra.array.arrays import Array, node_of, wrap
 from xyntra.array.autograd import elementwise, networks, structure
 from xyntra.array.autograd.registry import CONSTANT, RULES, BackwardStep
-from xyntra.array.graph import LazyNode
+from xyntra.array.recorded.graph import LazyNode
 from xyntra.errors import UnsupportedError
 
 __all__ = ["gradients", "pin"]

@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xyntra.array import elementwise as e
 from xyntra.array.arrays import Array, node_of, wrap
 from xyntra.array.autograd.registry import BackwardStep, rule, rules, spread, summed_to, zeros_of
 from xyntra.array.dtypes import int64
-from xyntra.array.graph import LazyNode, meta_of
-from xyntra.array.indexing import put_along_axis, take_along_axis
-from xyntra.array.manipulation import flip, part, permute_dims, reshape
-from xyntra.array.products import contraction
-from xyntra.array.reductions import cumulative_prod, cumulative_sum
-from xyntra.array.reductions import sum as sum_of
-from xyntra.array.searching import argsort
+from xyntra.array.functions import elementwise as e
+from xyntra.array.functions.indexing import put_along_axis, take_along_axis
+from xyntra.array.functions.manipulation import flip, part, permute_dims, reshape
+from xyntra.array.functions.products import contraction
+from xyntra.array.functions.reductions import cumulative_prod, cumulative_sum
+from xyntra.array.functions.reductions import sum as sum_of
+from xyntra.array.functions.searching import argsort
+from xyntra.array.recorded.graph import LazyNode, meta_of
 from xyntra.array.views import broadcast, slice_, update
 
 Gradients = Sequence["Array | None"]

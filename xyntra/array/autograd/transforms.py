@@ -10,8 +10,8 @@ from typing import Any
 from xyntra.array.arrays import Array, as_node, node_of, wrap
 from xyntra.array.autograd.registry import zeros_of
 from xyntra.array.autograd.reverse import gradients, pin
-from xyntra.array.graph import LazyNode, RecordState
-from xyntra.array.places import user_place
+from xyntra.array.recorded.graph import LazyNode, RecordState
+from xyntra.array.recorded.places import user_place
 from xyntra.array.trees import flatten, unflatten
 from xyntra.errors import InputError
 

@@ -7,7 +7,6 @@ import sys
 from typing import Any, NamedTuple
 
 from xyntra.array.arrays import Array
-from xyntra.array.creation import asarray
 from xyntra.array.dtypes import (
     DTYPES,
     ElementType,
@@ -17,8 +16,9 @@ from xyntra.array.dtypes import (
     promote,
     promote_number,
 )
+from xyntra.array.functions.creation import asarray
 from xyntra.array.late import late
-from xyntra.array.settings import ArraySettings, check_device
+from xyntra.array.recorded.settings import ArraySettings, check_device
 from xyntra.errors import InputError, UnsupportedError
 
 __all__ = [

@@ -8,13 +8,13 @@ from typing import Any
 
 from xyntra.array.arrays import Array, as_node, node_of, wrap
 from xyntra.array.dtypes import ElementType, as_dtype, default_float, int64
-from xyntra.array.evaluate import compute as compute_nodes
-from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.interchange import adopted, is_foreign, of_python
 from xyntra.array.late import late
-from xyntra.array.places import user_place
-from xyntra.array.record import cast
-from xyntra.array.settings import check_device
+from xyntra.array.recorded.evaluate import compute as compute_nodes
+from xyntra.array.recorded.graph import LazyNode, meta_of
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.record import cast
+from xyntra.array.recorded.settings import check_device
 from xyntra.array.views import broadcast, reshape
 from xyntra.errors import InputError
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from xyntra.array.arrays import Array, as_node, node_of_number, operand, wrap
 from xyntra.array.dtypes import default_float, promote, promote_number
-from xyntra.array.graph import LazyNode
 from xyntra.array.late import late
-from xyntra.array.places import user_place
-from xyntra.array.record import (
+from xyntra.array.recorded.graph import LazyNode
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.record import (
     ARITHMETIC,
     BITS,
     COMPARE,
@@ -25,7 +25,7 @@ from xyntra.array.record import (
     refuse_kind,
     unary,
 )
-from xyntra.array.record import where as where_nodes
+from xyntra.array.recorded.record import where as where_nodes
 from xyntra.array.views import broadcast
 from xyntra.errors import InputError
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from xyntra.array.arrays import Array, as_node, node_of_number, wrap
 from xyntra.array.dtypes import ElementType, as_dtype, bool_, default_float, int64, uint64
-from xyntra.array.graph import LazyNode, Meta, meta_of
+from xyntra.array.functions.manipulation import axes_of, axis_of, joined, part
 from xyntra.array.late import late
-from xyntra.array.manipulation import axes_of, axis_of, joined, part
-from xyntra.array.places import user_place
-from xyntra.array.record import (
+from xyntra.array.recorded.graph import LazyNode, Meta, meta_of
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.record import (
     ARITHMETIC,
     COMPARE,
     FLOAT,

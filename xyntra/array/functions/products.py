@@ -8,11 +8,11 @@ from typing import Any
 
 from xyntra.array.arrays import Array, as_node, operand, wrap
 from xyntra.array.dtypes import bool_, promote
-from xyntra.array.graph import LazyNode, meta_of
+from xyntra.array.functions.manipulation import axis_of
 from xyntra.array.late import late
-from xyntra.array.manipulation import axis_of
-from xyntra.array.places import user_place
-from xyntra.array.record import broadcast_shapes, refuse_kind
+from xyntra.array.recorded.graph import LazyNode, meta_of
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.record import broadcast_shapes, refuse_kind
 from xyntra.array.views import permute, reshape
 from xyntra.errors import InputError
 

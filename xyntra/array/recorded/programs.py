@@ -7,8 +7,8 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from xyntra.array.graph import LazyNode
-from xyntra.array.settings import ArraySettings
+from xyntra.array.recorded.graph import LazyNode
+from xyntra.array.recorded.settings import ArraySettings
 from xyntra.compiler.driver import compile_source
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
@@ -22,7 +22,7 @@ from xyntra.frontends.torch.program import (
 )
 
 if TYPE_CHECKING:
-    from xyntra.array.reach import Graph
+    from xyntra.array.recorded.reach import Graph
     from xyntra.executable import Executable
 
 __all__ = ["GraphProgram", "compiled", "program_of"]

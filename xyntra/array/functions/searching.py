@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from xyntra.array.arrays import Array, as_node, node_of, wrap
 from xyntra.array.dtypes import int64, promote
-from xyntra.array.evaluate import node_value
-from xyntra.array.graph import LazyNode, meta_of
-from xyntra.array.indexing import taken
+from xyntra.array.functions.indexing import taken
+from xyntra.array.functions.manipulation import axis_of
+from xyntra.array.functions.reductions import any as any_of
 from xyntra.array.interchange import adopted
-from xyntra.array.manipulation import axis_of
-from xyntra.array.places import user_place
-from xyntra.array.record import cast
-from xyntra.array.reductions import any as any_of
+from xyntra.array.recorded.evaluate import node_value
+from xyntra.array.recorded.graph import LazyNode, meta_of
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.record import cast
 from xyntra.errors import InputError
 
 __all__ = [

@@ -15,15 +15,15 @@ from xyntra.array.arrays import (
     wrap,
     write,
 )
-from xyntra.array.creation import asarray
 from xyntra.array.dtypes import bool_, int64, promote_number
-from xyntra.array.evaluate import node_value
-from xyntra.array.graph import LazyNode, meta_of
+from xyntra.array.functions.creation import asarray
+from xyntra.array.functions.manipulation import axis_of
 from xyntra.array.interchange import is_foreign, of_python
 from xyntra.array.late import late
-from xyntra.array.manipulation import axis_of
-from xyntra.array.places import user_place
-from xyntra.array.record import broadcast_shapes, cast, where
+from xyntra.array.recorded.evaluate import node_value
+from xyntra.array.recorded.graph import LazyNode, meta_of
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.record import broadcast_shapes, cast, where
 from xyntra.array.views import View, broadcast, reshape
 from xyntra.errors import InputError
 

@@ -8,12 +8,12 @@ from math import prod
 from typing import Any
 
 from xyntra.array.arrays import Array, as_node, reshaped, view_of, wrap
-from xyntra.array.creation import asarray, shape_of
-from xyntra.array.elementwise import result_of
-from xyntra.array.graph import LazyNode, meta_of
+from xyntra.array.functions.creation import asarray, shape_of
+from xyntra.array.functions.elementwise import result_of
 from xyntra.array.late import LATE, late
-from xyntra.array.places import user_place
-from xyntra.array.record import broadcast_shapes, cast
+from xyntra.array.recorded.graph import LazyNode, meta_of
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.record import broadcast_shapes, cast
 from xyntra.array.views import broadcast, slice_
 from xyntra.array.views import reshape as reshape_node
 from xyntra.errors import InputError

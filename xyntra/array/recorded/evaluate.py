@@ -12,14 +12,14 @@ from _thread import RLock
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from xyntra.array.graph import LEAF, NUMBER, LazyNode, RecordState
-from xyntra.array.places import user_place
-from xyntra.array.reach import Graph, graph_of
-from xyntra.array.settings import ArraySettings
+from xyntra.array.recorded.graph import LEAF, NUMBER, LazyNode, RecordState
+from xyntra.array.recorded.places import user_place
+from xyntra.array.recorded.reach import Graph, graph_of
+from xyntra.array.recorded.settings import ArraySettings
 from xyntra.errors import InputError
 
 if TYPE_CHECKING:
-    from xyntra.array.programs import GraphProgram
+    from xyntra.array.recorded.programs import GraphProgram
 
 __all__ = ["GraphCall", "clear_cache", "compute", "node_value", "prepared", "settle", "statistics"]
 
@@ -159,7 +159,7 @@ def _program(
     found = entry.programs.get(constants)
     if found is not None:
         return found, entry.varying
-    from xyntra.array.programs import compiled
+    from xyntra.array.recorded.programs import compiled
 
     entry.seen.append(given)
     if len(entry.seen) > _MOST_CONSTANTS:

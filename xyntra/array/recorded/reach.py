@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xyntra.array.graph import NUMBER, LazyNode
+from xyntra.array.recorded.graph import NUMBER, LazyNode
 
 __all__ = ["Graph", "graph_of"]
 

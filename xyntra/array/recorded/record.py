@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from xyntra.array.dtypes import ElementType, bool_, default_float, int64, promote, promote_number
-from xyntra.array.graph import LazyNode, Meta, meta_of, number
-from xyntra.array.places import user_place
+from xyntra.array.recorded.graph import LazyNode, Meta, meta_of, number
+from xyntra.array.recorded.places import user_place
 from xyntra.errors import InputError
 
 __all__ = [

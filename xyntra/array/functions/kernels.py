@@ -8,9 +8,9 @@ from typing import Any
 
 from xyntra.array.arrays import Array, as_node, wrap
 from xyntra.array.dtypes import as_dtype
-from xyntra.array.graph import LazyNode, meta_of
 from xyntra.array.interchange import adopted
 from xyntra.array.late import late
+from xyntra.array.recorded.graph import LazyNode, meta_of
 
 __all__ = ["record_program"]
 
