@@ -282,6 +282,7 @@ def test_budgets() -> None:
 
 
 def test_what_cannot_be_tuned_is_refused() -> None:
+    pytest.importorskip("optuna")
     with pytest.raises(UnsupportedError, match="'batch' is free"):
         xyntra.compile(MODEL, dims={"batch": range(1, 9)}, tune=1)
 

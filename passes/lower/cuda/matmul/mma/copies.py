@@ -91,7 +91,7 @@ class MmaCopies:
         extent = size(factor.nest, factor.loops)
         is_whole = not extent % factor.width and not self.limit % factor.depth
         is_whole = is_whole and factor.lanes * factor.kind.item == _PIECE
-        return is_whole and not factor.windows and self._run % _LINE == 0
+        return is_whole and not factor.windows and self._run > 0 and self._run % _LINE == 0
 
     @property
     def _run(self) -> int:
