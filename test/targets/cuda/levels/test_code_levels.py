@@ -140,7 +140,8 @@ EDITS = {
     "type": ("tile = [16, 32]", "tile = 16 : i64", "bad-schedule", "a list of integers"),
     "stages": ("stages = 3", "stages = 99", "illegal-schedule", "2 to "),
     "no schedule": (
-        r'\{schedule = #xyntra.schedule<\{[^>]*emitter = "mma", stages[^>]*>\}', "", "no-schedule", "",
+        r'\{schedule = #xyntra.schedule<\{[^>]*emitter = "mma", stages[^>]*>\}', "",
+        "no-schedule", "",
     ),
 }  # fmt: skip
 
