@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xyntra.compiler.inputs.sizes import Sizes
     from xyntra.compiler.inputs.source import ModelSource
     from xyntra.executable import Executable
-    from xyntra.observe.trace import TimeTrace
+    from xyntra.observe.timing.trace import TimeTrace
     from xyntra.targets.base import Device
 
 ConfigLike = Config | Mapping[str, object] | str | os.PathLike[str] | None
@@ -155,7 +155,7 @@ def trace(path: str | os.PathLike[str]) -> AbstractContextManager[TimeTrace]:
         InputError: `trace-running`: a trace is being recorded already.
         ArchiveError: the file cannot be written.
     """
-    from xyntra.observe.trace import trace
+    from xyntra.observe.timing.trace import trace
 
     return trace(path)
 
@@ -163,7 +163,7 @@ def trace(path: str | os.PathLike[str]) -> AbstractContextManager[TimeTrace]:
 def begin_trace(settings: Config) -> Config:
     """Begin the trace of this process that the setting `trace` asks for; returns the settings."""
     if settings.trace is not None:
-        from xyntra.observe.trace import trace_process
+        from xyntra.observe.timing.trace import trace_process
 
         trace_process(settings.trace)
     return settings

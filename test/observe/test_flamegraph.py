@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from xyntra.errors import InputError
-from xyntra.observe.flamegraph import write_flamegraph
-from xyntra.observe.live_memory import live_bytes
-from xyntra.observe.stacks import stacks_of_call, stacks_of_spans
+from xyntra.observe.timing.flamegraph import write_flamegraph
+from xyntra.observe.timing.live_memory import live_bytes
+from xyntra.observe.timing.stacks import stacks_of_call, stacks_of_spans
 from xyntra.plan.plan import Plan
 
 

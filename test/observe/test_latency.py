@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from xyntra.observe.kernel_times import kernel_times
-from xyntra.observe.latency import latency, latency_table, time_calls
 from xyntra.observe.launches import launches_of
+from xyntra.observe.timing.kernel_times import kernel_times
+from xyntra.observe.timing.latency import latency, latency_table, time_calls
 from xyntra.plan.plan import Plan
 
 TIMES = [6000, 9000, 5000, 8000]

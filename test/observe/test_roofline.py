@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from xyntra.observe.roofline import Roofs, share_of_roof, write_roofline
+from xyntra.observe.timing.roofline import Roofs, share_of_roof, write_roofline
 from xyntra.plan.kernel import kernels_of
 from xyntra.plan.plan import Plan
 

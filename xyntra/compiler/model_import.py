@@ -10,9 +10,9 @@ from xyntra.compiler.worker.request import Request
 from xyntra.dialects.mlir import ir
 from xyntra.errors import InputError
 
-__all__ = ["ModelImport", "import_module"]
+__all__ = ["PROGRAM_IMPORTERS", "ModelImport", "import_module"]
 
-_PROGRAMS = {
+PROGRAM_IMPORTERS = {
     "torch": ("xyntra.frontends.torch.importer", "import_program"),
     "kernel": ("xyntra.frontends.kernel.importer", "import_kernel"),
     "array": ("xyntra.frontends.arrays.importer", "import_arrays"),
@@ -46,8 +46,8 @@ def _imported(request: Request) -> ir.Module:
             aliases=request.aliases,
             waits=not request.architecture,
         )
-    if request.kind in _PROGRAMS:
-        importer, function = _PROGRAMS[request.kind]
+    if request.kind in PROGRAM_IMPORTERS:
+        importer, function = PROGRAM_IMPORTERS[request.kind]
         imported: ir.Module = getattr(import_from(importer), function)(
             request.model,
             context=ir.Context.current,
@@ -84,7 +84,7 @@ class ModelImport:
 
     def op_types(self) -> dict[str, str]:
         """Return the operator of each of the model's nodes by name, where known."""
-        if self._request.kind in _PROGRAMS:
+        if self._request.kind in PROGRAM_IMPORTERS:
             from xyntra.frontends.torch.program import call_operators
 
             return call_operators(self._request.model)

@@ -15,6 +15,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 
 from xyntra.compiler.worker.answers import MEMORY_VARIABLE, answer
 from xyntra.compiler.worker.fork_server import ForkServer, close_files_but, serve_forks
@@ -180,16 +181,13 @@ def _enter(data: bytes) -> None:
 
 def _load_levels(kind: str, architecture: str) -> None:
     from xyntra.compiler.levels import load_levels
+    from xyntra.compiler.model_import import PROGRAM_IMPORTERS
 
     load_levels(kind, architecture)
     if kind == "onnx":
         from xyntra.frontends.onnx import importer  # noqa: F401
-    if kind == "torch":
-        from xyntra.frontends.torch import importer as torch_importer  # noqa: F401
-    if kind == "kernel":
-        from xyntra.frontends.kernel import importer as kernel_importer  # noqa: F401
-    if kind == "array":
-        from xyntra.frontends.arrays import importer as array_importer  # noqa: F401
+    if kind in PROGRAM_IMPORTERS:
+        import_module(PROGRAM_IMPORTERS[kind][0])
 
 
 def _compile(data: bytes, server: ForkServer | None) -> bytes:

@@ -87,6 +87,20 @@ def _pooled(op: str, x: Array, attrs: dict[str, Any]) -> Array:
     return wrap(LazyNode(op, (as_node(x),), tuple(attrs.items()), meta))
 
 
+def _windows(
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None,
+    padding: int | Sequence[int],
+) -> dict[str, Any]:
+    """Return the attributes of windows of images, which lie side by side without a stride."""
+    window = _each(kernel_size, 2)
+    return {
+        "kernel_size": window,
+        "stride": window if stride is None else _each(stride, 2),
+        "padding": _each(padding, 2),
+    }
+
+
 def max_pool2d(
     x: Array,
     kernel_size: int | Sequence[int],
@@ -94,14 +108,8 @@ def max_pool2d(
     padding: int | Sequence[int] = 0,
 ) -> Array:
     """Return the largest elements of windows of images [N, C, H, W]."""
-    window = _each(kernel_size, 2)
-    attrs = {
-        "kernel_size": window,
-        "stride": window if stride is None else _each(stride, 2),
-        "padding": _each(padding, 2),
-        "dilation": (1, 1),
-    }
-    return _pooled("max_pool", x, attrs)
+    windows = _windows(kernel_size, stride, padding)
+    return _pooled("max_pool", x, {**windows, "dilation": (1, 1)})
 
 
 def avg_pool2d(
@@ -111,14 +119,8 @@ def avg_pool2d(
     padding: int | Sequence[int] = 0,
 ) -> Array:
     """Return the means of windows of images [N, C, H, W]; the padding counts as zeros."""
-    window = _each(kernel_size, 2)
-    attrs = {
-        "kernel_size": window,
-        "stride": window if stride is None else _each(stride, 2),
-        "padding": _each(padding, 2),
-        "count_include_pad": True,
-    }
-    return _pooled("avg_pool", x, attrs)
+    windows = _windows(kernel_size, stride, padding)
+    return _pooled("avg_pool", x, {**windows, "count_include_pad": True})
 
 
 def _normalised(x: Array, axes: tuple[int, ...], eps: float) -> Array:

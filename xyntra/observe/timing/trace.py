@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from xyntra.errors import InputError
-from xyntra.observe.live_memory import live_bytes
-from xyntra.observe.stacks import Stacks, stacks_of_spans
+from xyntra.observe.timing.live_memory import live_bytes
+from xyntra.observe.timing.stacks import Stacks, stacks_of_spans
 from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import kernels_of
 from xyntra.plan.plan import Plan

@@ -15,8 +15,8 @@ from html import escape
 from pathlib import Path
 
 from xyntra.errors import InputError
-from xyntra.observe.stacks import Stacks
 from xyntra.observe.text import duration, printable
+from xyntra.observe.timing.stacks import Stacks
 from xyntra.plan.files import replace_file
 
 __all__ = ["check_name", "write_flamegraph"]
