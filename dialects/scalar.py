@@ -255,7 +255,7 @@ class Scalar:
         return fits.select(converted, 0 if unsigned else int(lowest))
 
     def bitcast(self, dtype: str) -> Scalar:
-        """The same bits as an element of another dtype of as many."""
+        """Return this element's bits as one of another dtype of the same width."""
         return self._convert("arith.bitcast", dtype)
 
     def saturate(self, dtype: str) -> Scalar:

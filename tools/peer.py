@@ -98,7 +98,7 @@ def main() -> None:
     """Be the process: a line with seconds on standard input is one turn."""
     import numpy as np
 
-    from xyntra.observe.latency import time_calls
+    from xyntra.observe.timing.latency import time_calls
 
     job = json.loads(sys.argv[1])
     try:

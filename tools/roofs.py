@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xyntra.config import Config
-from xyntra.observe.roofline import Roofs
+from xyntra.observe.timing.roofline import Roofs
 
 __all__ = ["measure_roofs"]
 

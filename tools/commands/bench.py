@@ -15,7 +15,7 @@ from xyntra.tools.commands.standard_input import contents_of, is_saved, label_of
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
-    from xyntra.observe.latency import Latency
+    from xyntra.observe.timing.latency import Latency
 
 _TURN = 0.25
 """Seconds of a turn: long beside a call, and short beside changes of the clock and the load."""
@@ -47,8 +47,8 @@ def _parse_seconds(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Measure, and print or write what was asked for."""
     _check_names(options)
-    from xyntra.observe.latency import latency_table
     from xyntra.observe.launches import launches_of
+    from xyntra.observe.timing.latency import latency_table
     from xyntra.tools.commands.inputs import random_inputs
 
     executable = executable_of(options)
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"{label_of(options)}, {options.seconds:g} s of calls on random inputs")
     print("\n".join(latency_table(found)))
     if options.kernels > 0:
-        from xyntra.observe.kernel_times import kernel_times
+        from xyntra.observe.timing.kernel_times import kernel_times
 
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
         print(
@@ -73,11 +73,11 @@ def run(options: argparse.Namespace) -> int:
 def _check_names(options: argparse.Namespace) -> None:
     """Refuse names of files before anything is measured."""
     if options.flamegraph is not None:
-        from xyntra.observe.flamegraph import check_name
+        from xyntra.observe.timing.flamegraph import check_name
 
         check_name(options.flamegraph)
     if options.roofline is not None:
-        from xyntra.observe.roofline import check_name as check_roofline
+        from xyntra.observe.timing.roofline import check_name as check_roofline
 
         check_roofline(options.roofline)
     if options.peer and (is_saved(options) or not label_of(options).endswith(".onnx")):
@@ -89,7 +89,7 @@ def _check_names(options: argparse.Namespace) -> None:
 def _latencies(
     options: argparse.Namespace, executable: Executable, feeds: dict[str, Any]
 ) -> dict[str, Latency]:
-    from xyntra.observe.latency import latency, time_calls
+    from xyntra.observe.timing.latency import latency, time_calls
     from xyntra.targets.host import allowed_processors
 
     arrays = [feeds[port.name] for port in executable.inputs]
@@ -137,12 +137,12 @@ def _write(
         text = json.dumps({"model": title, "latency": figures, "kernels": kernels}, indent=1)
         replace_file(options.json, [text.encode() + b"\n"])
     if options.flamegraph is not None:
-        from xyntra.observe.flamegraph import write_flamegraph
-        from xyntra.observe.stacks import stacks_of_call
+        from xyntra.observe.timing.flamegraph import write_flamegraph
+        from xyntra.observe.timing.stacks import stacks_of_call
 
         write_flamegraph(options.flamegraph, stacks_of_call(executable.plan, times), title)
     if options.roofline is not None:
-        from xyntra.observe.roofline import write_roofline
+        from xyntra.observe.timing.roofline import write_roofline
         from xyntra.tools.roofs import measure_roofs
 
         roofs = measure_roofs(settings_of(options))

@@ -75,8 +75,8 @@ def run(options: argparse.Namespace) -> int:
     """Write what was asked for."""
     if options.trace is None and options.flamegraph is None:
         return _write_asked(options)
-    from xyntra.observe.flamegraph import check_name, write_flamegraph
-    from xyntra.observe.trace import trace
+    from xyntra.observe.timing.flamegraph import check_name, write_flamegraph
+    from xyntra.observe.timing.trace import trace
 
     if options.flamegraph is not None:
         check_name(options.flamegraph)

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if not is_saved(options):
         _take_shapes(options)
     if options.trace:
-        from xyntra.observe.trace import trace
+        from xyntra.observe.timing.trace import trace
 
         with trace(options.trace) as recorded:
             executable, feeds, outputs = _run(options)

@@ -66,7 +66,7 @@ class ElementType:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The same type as numpy has it, or ml_dtypes for bfloat16."""
+        """Return numpy's dtype for this type; the one of ml_dtypes for bfloat16."""
         if self._numpy is None:
             import numpy as np
 

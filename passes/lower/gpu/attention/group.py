@@ -38,7 +38,7 @@ class AttentionGroup:
 
     @property
     def operations(self) -> tuple[ir.Operation, ...]:
-        """All of it; the carrier comes last."""
+        """Return the operations of the group in order; the carrier comes last."""
         return tuple(op for op in (self.keep, self.bias, self.carrier) if op is not None)
 
 

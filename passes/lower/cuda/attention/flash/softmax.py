@@ -44,7 +44,7 @@ class ThreadRowState:
 
     @property
     def registers(self) -> Registers:
-        """All of it, in an order that `restored` knows."""
+        """Return the values of the state in the order in which `restored` takes them."""
         return [*self.top, *self.total, *(each for row in self.accumulators for each in row)]
 
     def restored(self, values: Registers) -> ThreadRowState:

@@ -70,7 +70,7 @@ class Flow:
 
     @property
     def registers(self) -> Registers:
-        """All of it."""
+        """Return the values that a loop carries, in the order in which `restored` takes them."""
         rings = [*self.keys.registers, *self.values.registers]
         return [*rings, *self.scores, *self.softmax.registers]
 

@@ -75,7 +75,7 @@ class Softmax:
 
     @property
     def registers(self) -> Registers:
-        """All of it."""
+        """Return the values of the state in the order in which `of` takes them."""
         return [*self.shift, *self.total, *self.accumulators]
 
     @staticmethod
