@@ -24,8 +24,10 @@ from xyntra.suggestions import did_you_mean
 from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program, StreamProgram
 from xyntra.targets.checked_program import checked_program
 from xyntra.targets.stateful_program import StatefulProgram, stateful_program
+from xyntra.targets.table import backend_of
 
 if TYPE_CHECKING:
+    from xyntra.targets.launch_resources import LaunchResources
     from xyntra.targets.submitted_calls import CallQueue
 
 Array = np.ndarray[Any, Any]
@@ -305,6 +307,21 @@ class Executable:
         if self._device is None:
             raise UnsupportedError("target-unsupported", "the CPU has no launches")
         return self._device.launches(addresses)
+
+    def launch_resources(self, *, predicted: bool = False) -> Sequence[LaunchResources]:
+        """Return what every launch of a call occupies of the GPU, in order.
+
+        Args:
+            predicted: concluded from what ptxas says, for a GPU that need not be there, instead of
+                asked of the driver.
+
+        Raises:
+            UnsupportedError: `no-occupancy`: it is not for NVIDIA GPUs.
+            DeviceError: the GPU, or ptxas, is missing, or failed.
+        """
+        if predicted or self._device is None:
+            return backend_of(self.artifact.target).predicted_resources(self.artifact)
+        return self._device.launch_resources()
 
     def explain_launches(self, nanoseconds: Sequence[int] | None = None) -> str:
         """A table of what every launch on a GPU occupies, and how fast it was; "" on the CPU.

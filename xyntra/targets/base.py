@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
     from xyntra.plan.plan import Port
+    from xyntra.targets.launch_resources import LaunchResources
 
 CALLS = "xyntra.calls"
 """The name of the code that starts calls, among the compiled kernels."""
@@ -303,6 +304,19 @@ class Backend(ABC):
         Empty where no kernel of the target can be told its sizes.
         """
         return ()
+
+    def predicted_resources(self, artifact: Artifact) -> Sequence[LaunchResources]:
+        """Return what every launch of a call would occupy of a GPU that need not be there.
+
+        Raises:
+            UnsupportedError: `no-occupancy`, nothing is known of the multiprocessors.
+            DeviceError: what generates machine code is missing, or refused a kernel.
+        """
+        raise UnsupportedError(
+            "no-occupancy",
+            "nothing is known of what kernels occupy of this target",
+            hint="compile the model with target='cuda:sm_90a' (--target cuda:sm_90a)",
+        )
 
     def call_code(self) -> str:
         """Return the source of native code that starts calls; "" where there is none."""

@@ -66,7 +66,10 @@ class GpuDevice:
         warps_alone: the threads of a warp exchange values whether or not the other warps of their
             block do.
         registers: of 32 bits, of a multiprocessor.
+        partitions: of a multiprocessor: each has its share of the registers, and of the warps.
+        registers_unit: registers that a warp is given a multiple of.
         reserved_bytes: shared memory that the system takes for each block.
+        shared_unit: bytes of shared memory that a block is given a multiple of.
     """
 
     name: str
@@ -89,7 +92,10 @@ class GpuDevice:
     vector_memory: bool = False
     warps_alone: bool = True
     registers: int = 1 << 16
+    partitions: int = 4
+    registers_unit: int = 256
     reserved_bytes: int = 1 << 10
+    shared_unit: int = 128
 
     def has(self, feature: Feature) -> bool:
         """Tell whether code may use `feature`."""
@@ -105,16 +111,31 @@ class GpuDevice:
         Args:
             threads: of a block.
             shared: bytes of shared memory of a block.
-            registers: of a thread, as many as are allocated.
+            registers: of a thread.
         """
-        if shared > self.block_shared_bytes:
-            return 0
-        return min(
-            self.blocks,
-            self.threads // threads,
-            self.registers // (threads * registers),
-            self.shared_bytes // (shared + self.reserved_bytes),
-        )
+        return min(self.block_limits(threads, shared, registers).values())
+
+    def block_limits(self, threads: int, shared: int, registers: int) -> dict[str, int]:
+        """Return how many blocks each resource of a multiprocessor is enough for.
+
+        Registers are given to warps, and a warp stays in its partition (CUDA C++ Programming Guide,
+        "Hardware Multithreading"). Arguments as for `resident`.
+        """
+        warps = -(-threads // self.subgroup)
+        each = _rounded_up(registers * self.subgroup, self.registers_unit)
+        of_partition = self.registers // self.partitions // max(each, 1)
+        reserved = _rounded_up(shared + self.reserved_bytes, self.shared_unit)
+        fits = shared <= self.block_shared_bytes
+        return {
+            "registers": of_partition * self.partitions // warps if registers else self.blocks,
+            "shared memory": self.shared_bytes // reserved if fits else 0,
+            "warps": self.threads // self.subgroup // warps,
+            "blocks": self.blocks,
+        }
+
+
+def _rounded_up(amount: int, unit: int) -> int:
+    return -(-amount // unit) * unit
 
 
 _WARPS = frozenset({Feature.MMA, Feature.ASYNC_COPIES})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
     from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
+    from xyntra.targets.launch_resources import LaunchResources
 
 __all__ = ["BACKEND"]
 
@@ -107,6 +108,13 @@ class CudaBackend(Backend):
                 head = [f"// {e.entry}: {e.grid} x {e.block} threads" for e in image.launches]
                 found[name] = "\n".join([*head, image.ptx])
         return found
+
+    def predicted_resources(self, artifact: Artifact) -> Sequence[LaunchResources]:
+        """Return what follows from the registers and the shared memory that ptxas reports."""
+        from xyntra.targets.cuda.code.resources import predicted_resources
+
+        steps = [step for step in artifact.plan.steps if not step.once]
+        return predicted_resources(steps, artifact.objects, _architecture(artifact.target))
 
     def call_code(self) -> str:
         """Return the LLVM IR of Python builtins that start calls."""
