@@ -160,6 +160,8 @@ class Backend(ABC):
     name: ClassVar[TargetName]
     writes_inputs: ClassVar[bool] = True
     """Whether outputs can be written where inputs lie."""
+    sizes_by_value: ClassVar[bool] = False
+    """Whether kernels are told sizes by value, not in an array."""
 
     @property
     def target(self) -> Target:

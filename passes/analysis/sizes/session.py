@@ -60,6 +60,8 @@ class SizeSession:
         ranges: their least and largest sizes.
         guards: what has been taken for granted, in order.
         sizes: the expressions of the elements of the array of sizes.
+        values: the code of sizes, by their expressions.
+        pins_equal: whether what is equal at the sample alone is taken for granted.
     """
 
     kernel: ir.Operation
@@ -70,6 +72,7 @@ class SizeSession:
     guards: dict[Guard, None] = field(default_factory=dict)
     sizes: list[str] = field(default_factory=list)
     values: dict[str, ir.Value] = field(default_factory=dict)
+    pins_equal: bool = False
 
     def hint(self, size: Expr) -> int:
         """Return the value for usual sizes."""

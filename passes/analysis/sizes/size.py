@@ -2,10 +2,10 @@
 """Defines a size that a kernel is told when it runs: an int that knows its expression.
 
 It has the value of the sample that the kernel is lowered at. Arithmetic with it gives sizes again.
-Two sizes are equal where their expressions are; where they are not, code for sizes that differ is
-made, which is right for equal ones, too. What is smaller is decided by the ranges of the symbols
-where they can, else by the sample, and recorded: such a guard has to hold where the code is used.
-Arithmetic with floats is an estimate, and takes the hint.
+Two sizes are equal where their expressions are; for others, code for sizes that differ is made,
+which is right for equal ones, too, unless `pins_equal` is set: then what the sample says is
+recorded. So is what is smaller, where the ranges of the symbols do not say. Such guards have to
+hold where the code is used. Arithmetic with floats is an estimate, and takes the hint.
 """
 
 from __future__ import annotations
@@ -25,11 +25,19 @@ __all__ = [
     "least_of",
     "most_of",
     "of_several",
+    "pinned",
 ]
 
 
 class SizeFacts(Protocol):
-    """Facts of the symbols that sizes are made of."""
+    """Facts of the symbols that sizes are made of.
+
+    Attributes:
+        pins_equal: whether sizes that are equal at the sample alone are taken to be, with a guard;
+            else code for sizes that differ is made.
+    """
+
+    pins_equal: bool
 
     def hint(self, size: Expr) -> int:
         """Return the value for usual sizes."""
@@ -68,10 +76,20 @@ class Size(int):
     def __str__(self) -> str:
         return str(self.expression)
 
+    def __deepcopy__(self, _known: dict[int, Any]) -> Size:
+        return self
+
     __hash__ = int.__hash__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, int) and self.expression == expression_of(other)
+        if not isinstance(other, int):
+            return False
+        if self.expression == expression_of(other):
+            return True
+        if int(self) != int(other) or not _known().pins_equal:
+            return False
+        _guard_equal(self, other)
+        return True
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -122,6 +140,43 @@ class Size(int):
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __lshift__(self, other: Any) -> Any:
+        return self * (1 << pinned(other))
+
+    def __rshift__(self, other: Any) -> Any:
+        return self // (1 << pinned(other))
+
+    def __rlshift__(self, other: Any) -> Any:
+        return other << pinned(self)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return other >> pinned(self)
+
+    def __and__(self, other: Any) -> Any:
+        return pinned(self) & pinned(other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return pinned(self) | pinned(other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return pinned(self) ^ pinned(other)
+
+    __rxor__ = __xor__
+
+    def bit_length(self) -> int:
+        """Return how many bits it has, which is then taken for granted."""
+        bits = int(self).bit_length()
+        if self >= 1 << bits or self < (1 << bits) // 2:
+            raise ValueError("a number has other bits than it has")
+        return bits
+
     def __neg__(self) -> int:
         return _made(-int(self), -self.expression)
 
@@ -156,6 +211,20 @@ def most_of(value: int) -> int:
 def least_of(value: int) -> int:
     """Return the smallest value of a size; a number is its own."""
     return _known().bounds(value.expression)[0] if isinstance(value, Size) else value
+
+
+def pinned(value: int) -> int:
+    """Return the value that a size has at the sample, as a number: it is taken for granted."""
+    if isinstance(value, Size):
+        _guard_equal(value, int(value))
+    return int(value)
+
+
+def _guard_equal(left: int, right: int) -> None:
+    one, other = expression_of(left), expression_of(right)
+    for first, second in ((one, other), (other, one)):
+        if _known().bounds(second - first)[0] < 0:
+            _known().guard("<=", first, second)
 
 
 def of_several(left: int, right: int) -> bool:

@@ -114,7 +114,8 @@ def _argument_attributes(device: DeviceFunction, arguments: Sequence[ir.Value]) 
         elif not device.shape.programmatic or _is_written(argument):
             named["llvm.noalias"] = unit
         found.append(ir.DictAttr.get(named))
-    return ir.ArrayAttr.get(found + [passed] * len(device.shape.maps))
+    told = [ir.DictAttr.get({"llvm.noundef": unit})] * len(device.shape.sizes)
+    return ir.ArrayAttr.get(found + [passed] * len(device.shape.maps) + told)
 
 
 def _is_written(pointer: ir.Value) -> bool:

@@ -23,6 +23,7 @@ from xyntra.errors import CompileError, UnsupportedError, XyntraError
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.free import FreeSizes, FreeSymbol, KernelVariants
 from xyntra.plan.plan import Plan
+from xyntra.targets.base import CALLS
 from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
 from xyntra.targets.table import backend_for
 
@@ -183,6 +184,8 @@ class _Kernels:
             outcomes = compile_sources(wanted, self.request, self.server, meanwhile, stop=False)
             for each in fixed if number == 0 else ():
                 code[each.name] = _checked(outcomes[each.name])
+            if CALLS in outcomes:
+                code[CALLS] = _checked(outcomes[CALLS])
             for name in open_ones:
                 for word in words:
                     outcome = outcomes[free[name].named(word).name]
@@ -262,7 +265,9 @@ class _Kernels:
                     tuple(each.guards for _, each in compiled),
                 )
             )
-        sizes = replace(self.found.free, kernels=tuple(entries), words=_words())
+        sizes = replace(
+            self.found.free, kernels=tuple(entries), words=_words(self.request.architecture)
+        )
         steps = tuple(
             replace(step, kernel=first.get(step.kernel, step.kernel)) for step in plan.steps
         )
@@ -348,7 +353,7 @@ def _combinations(symbols: Sequence[FreeSymbol]) -> Iterator[dict[str, int]]:
         yield {each.identifier: size for each, size in zip(symbols, sizes, strict=True)}
 
 
-def _words() -> int:
+def _words(architecture: str) -> int:
     from xyntra.passes.analysis.sizes.session import MOST_SIZES
 
-    return MOST_SIZES
+    return 0 if backend_for(architecture).sizes_by_value else MOST_SIZES

@@ -11,7 +11,7 @@ from xyntra.passes.targets.table import TargetName
 from xyntra.targets.base import Backend, Device, Program, WrongMachine
 from xyntra.targets.compiler_key import compiler_key
 from xyntra.targets.cuda.code.architecture import CudaTarget, parse_target
-from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
@@ -26,6 +26,7 @@ class CudaBackend(Backend):
     """NVIDIA GPUs: architectures are those of `passes/lower/gpu/device.py`."""
 
     name: ClassVar[TargetName] = "cuda"
+    sizes_by_value: ClassVar[bool] = True
 
     def locate(self, target: str) -> tuple[str, int]:
         """Read a target, and ask the GPU for its architecture where none is named."""
@@ -75,9 +76,17 @@ class CudaBackend(Backend):
         """Compile a kernel to PTX and its launches."""
         from xyntra.targets.cuda.code.kernels import compile_image
 
+        if kernel.free:
+            return _compiled_free(kernel)
         image = compile_image(module, kernel.architecture, kernel.level, kernel.assembly)
         schedules = tuple(each.schedule for each in image.launches)
         return CompiledKernel(image.to_bytes(), sum(image.scratch), schedules=schedules)
+
+    def free_variants(self) -> Sequence[str]:
+        """Return the names of `xyntra.passes.lower.gpu.free_stages`."""
+        from xyntra.passes.lower.gpu.free_stages import VARIANTS
+
+        return VARIANTS
 
     def schedule_places(self, module: ir.Module, kernel: KernelSource) -> Sequence[SchedulePlace]:
         """Return the stages of a kernel."""
@@ -134,6 +143,10 @@ class CudaBackend(Backend):
         """Return what runs the artifact on a GPU."""
         from xyntra.targets.cuda.program import CudaProgram
 
+        if artifact.plan.free is not None:
+            from xyntra.targets.cuda.free_program import FreeCudaProgram
+
+            return FreeCudaProgram(artifact, weights, ordinal)
         return CudaProgram(artifact, weights, ordinal)
 
     def devices(self) -> Mapping[str, Device]:
@@ -147,6 +160,23 @@ class CudaBackend(Backend):
         from xyntra.targets.cuda.driver.device import no_device_reason
 
         return no_device_reason()
+
+
+def _compiled_free(kernel: KernelSource) -> CompiledKernel:
+    """Compile a kernel whose sizes are told when it is launched."""
+    from xyntra.dialects.mlir import ir
+    from xyntra.passes.lower.kernels.told_sizes import Symbols
+    from xyntra.targets.cuda.code.kernels import compile_free_image
+
+    free = FreeSource.from_json(kernel.free)
+    modules = [ir.Module.parse(text) for text in free.texts]
+    symbols = Symbols(free.samples, free.hints, free.ranges)
+    image, guards = compile_free_image(modules, symbols, kernel.architecture, free.variant)
+    schedules = tuple(each.schedule for each in image.launches)
+    sizes = tuple(dict.fromkeys(text for _, text in image.told))
+    return CompiledKernel(
+        image.to_bytes(), sum(image.scratch), schedules=schedules, sizes=sizes, guards=guards
+    )
 
 
 def _architecture(machine_key: str) -> str:

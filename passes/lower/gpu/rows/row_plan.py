@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import pinned
 from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.elementwise.row_gathers import RowGathers, row_gathers
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
@@ -109,7 +110,7 @@ class RowPlan:
     @property
     def steps(self) -> int:
         """Vectors of a thread, the last of which may lie behind the row."""
-        return -(-self.vectors // self.sharing)
+        return pinned(-(-self.vectors // self.sharing))
 
     @property
     def sharing(self) -> int:

@@ -7,6 +7,7 @@ import ctypes
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from itertools import accumulate
 from typing import Any
 
@@ -70,6 +71,12 @@ class LoadedKernel:
             for function, launch in zip(self.functions, self.image.launches, strict=True)
         ]
 
+    def with_image(self, image: KernelImage) -> LoadedKernel:
+        """Return the same code with launches of other sizes."""
+        other = copy(self)
+        other.image = image
+        return other
+
     def _allow(self, function: Any, launch: ImageLaunch) -> None:
         """Let a function have what it must ask for: shared memory, large clusters."""
         cuda = driver()
@@ -85,7 +92,7 @@ class LoadedKernel:
 
 
 class BoundLaunch(PreparedLaunch):
-    """One launch of a kernel, with the pointers and tensor maps that it is given."""
+    """One launch of a kernel, with the pointers, tensor maps and sizes that it is given."""
 
     def __init__(
         self,
@@ -95,16 +102,17 @@ class BoundLaunch(PreparedLaunch):
         arguments: Sequence[int],
         direct: Direct,
     ) -> None:
-        count = len(arguments)
-        self._values = (ctypes.c_uint64 * max(count, 1))(*arguments)
+        words = [*arguments, *launch.sizes]
+        self._values = (ctypes.c_uint64 * max(len(words), 1))(*words)
         start = ctypes.addressof(self._values)
-        places = [start + _POINTER * number for number in range(count)]
+        of_words = [start + _POINTER * number for number in range(len(words))]
+        places, sizes = of_words[: len(arguments)], of_words[len(arguments) :]
         self._maps = ctypes.create_string_buffer(MAP_BYTES * len(launch.maps) + MAP_ALIGNMENT)
         first = -(-ctypes.addressof(self._maps) // MAP_ALIGNMENT) * MAP_ALIGNMENT
         for number, each in enumerate(launch.maps):
             places.append(first + MAP_BYTES * number)
             encode_map(each, arguments[each.argument], places[-1], kernel)
-        super().__init__(direct, kernel, int(function), launch, places)
+        super().__init__(direct, kernel, int(function), launch, [*places, *sizes])
 
 
 def _loaded(name: str, ptx: str, code: bytes | None) -> Any:
