@@ -48,6 +48,8 @@ class Executable:
         loaded_for: the target and the number of threads that it was loaded for, for copies.
         restore: loads what a pickle holds: a saved model without its weights, the weights, and
             `loaded_for`. A function that pickle finds by its name; None where none is wanted.
+        whole: where `weights` are what the load made of the model's, the artifact that takes
+            those, with their dtypes and shapes by name.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class Executable:
         weights: Mapping[str, Array],
         loaded_for: tuple[str, int | None] = ("auto", None),
         restore: Callable[[bytes, Mapping[str, Array], str, int | None], Executable] | None = None,
+        whole: tuple[Artifact, Mapping[str, Any]] | None = None,
     ) -> None:
         self.artifact = artifact
+        self._whole = whole or (artifact, kinds_of(weights, artifact.plan))
         checked = checked_program(program, artifact.plan)
         self._program = checked = stateful_program(checked, program, artifact.plan)
         self._device = checked if isinstance(checked, DeviceProgram) else None
@@ -371,7 +375,11 @@ class Executable:
         Raises:
             ArchiveError: the file cannot be written.
         """
-        replace_file(path, self._container(weights=weights))
+        if not weights:
+            replace_file(path, _container(*self._whole))
+            return
+        held = {name: self._weights[name] for name in self.plan.parameters}
+        replace_file(path, _container(self.artifact, kinds_of(held, self.plan), held))
 
     def save_web(self, folder: str | os.PathLike[str], *, title: str = "") -> None:
         """Write a folder that runs a model for WebGPU in a browser, from any static server.
@@ -398,21 +406,28 @@ class Executable:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._restore is None:
             raise TypeError("this executable was not made to be pickled")
-        data = b"".join(self._container(weights=False))
         held = {name: self._weights[name] for name in self.plan.parameters}
+        data = b"".join(_container(self.artifact, kinds_of(held, self.plan)))
         return self._restore, (data, held, *self._loaded_for)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Executable:
         # Weights are read-only: copies share them.
         return copy.copy(self)
 
-    def _container(self, *, weights: bool) -> Iterable[bytes | memoryview]:
-        """The compiled model as a file of `save`, in parts."""
-        held = {name: self._weights[name] for name in self.plan.parameters}
-        meta = {name: [array.dtype.name, list(array.shape)] for name, array in held.items()}
-        blobs = {WEIGHT + name: _bytes(array) for name, array in held.items() if weights}
-        described = {**self.artifact.meta(), "weights": meta, "weights_apart": not weights}
-        return write_container(described, {**self.artifact.blobs(), **blobs})
+
+def kinds_of(weights: Mapping[str, Array], plan: Plan) -> dict[str, Any]:
+    """Return dtype and shape of what `plan` takes of `weights`, by name."""
+    held = {name: weights[name] for name in plan.parameters if name in weights}
+    return {name: [array.dtype.name, list(array.shape)] for name, array in held.items()}
+
+
+def _container(
+    artifact: Artifact, kinds: Mapping[str, Any], held: Mapping[str, Array] | None = None
+) -> Iterable[bytes | memoryview]:
+    """Return a file of `save`, in parts; without weights unless they are given."""
+    blobs = {WEIGHT + name: _bytes(array) for name, array in (held or {}).items()}
+    described = {**artifact.meta(), "weights": dict(kinds), "weights_apart": held is None}
+    return write_container(described, {**artifact.blobs(), **blobs})
 
 
 def _bytes(array: Array) -> memoryview:

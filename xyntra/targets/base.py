@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from xyntra.errors import UnsupportedError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xyntra.passes.lower.gpu.device import Feature
     from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
-    from xyntra.plan.plan import Port
+    from xyntra.plan.plan import Plan, Port
     from xyntra.targets.launch_resources import LaunchResources
 
 CALLS = "xyntra.calls"
@@ -79,6 +79,19 @@ class StateProgram(Program, Protocol):
 
     def new_states(self, ports: Sequence[Port]) -> Sequence[Any]:
         """Return arrays of zeros for inputs that outputs are written over, where those can lie."""
+
+
+@runtime_checkable
+class SettlingProgram(Program, Protocol):
+    """A program that can let go of weights for what it has made of them."""
+
+    def settled(self, plan: Plan, made: Collection[int]) -> tuple[Program, Mapping[int, Any]]:
+        """Return this program by a plan in which some of its prepared buffers are parameters.
+
+        Args:
+            plan: as `settlement` makes it, with the numbers of this one's buffers.
+            made: the buffers that have become parameters; their bytes are returned, too.
+        """
 
 
 class Future(Protocol):
