@@ -175,6 +175,8 @@ class Backend(ABC):
     """Whether outputs can be written where inputs lie."""
     sizes_by_value: ClassVar[bool] = False
     """Whether kernels are told sizes by value, not in an array."""
+    keeps_arrays: ClassVar[bool] = False
+    """Whether arrays can lie in memory of its devices between calls; see `place`."""
 
     @property
     def target(self) -> Target:
@@ -363,6 +365,21 @@ class Backend(ABC):
         Raises:
             CompileError: the code is damaged, or a weight is missing.
         """
+
+    def place(self, array: Any, ordinal: int) -> Any:
+        """Return a copy of an array in the memory of a device, where its programs take it.
+
+        Args:
+            array: of numpy, or on a device of the target.
+            ordinal: the number of the device.
+
+        Raises:
+            InputError: the array cannot be read.
+            DeviceError: there is no such device, it failed, or has not so much memory.
+        """
+        raise UnsupportedError(
+            "array-device", f"arrays lie in the memory of the host for {self.device_name(ordinal)}"
+        )
 
     @abstractmethod
     def devices(self) -> Mapping[str, Device]:

@@ -27,6 +27,7 @@ class CudaBackend(Backend):
 
     name: ClassVar[TargetName] = "cuda"
     sizes_by_value: ClassVar[bool] = True
+    keeps_arrays: ClassVar[bool] = True
 
     def locate(self, target: str) -> tuple[str, int]:
         """Read a target, and ask the GPU for its architecture where none is named."""
@@ -148,6 +149,13 @@ class CudaBackend(Backend):
 
             return FreeCudaProgram(artifact, weights, ordinal)
         return CudaProgram(artifact, weights, ordinal)
+
+    def place(self, array: Any, ordinal: int) -> Any:
+        """Return a `DeviceArray` with the elements of an array."""
+        from xyntra.targets.cuda.arrays.placing import placed
+        from xyntra.targets.cuda.driver.gpu import gpu
+
+        return placed(array, gpu(ordinal))
 
     def devices(self) -> Mapping[str, Device]:
         """Return every GPU that code can be generated for; none without a driver."""
