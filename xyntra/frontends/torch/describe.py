@@ -19,6 +19,7 @@ from xyntra.frontends.torch.program import (
     AtenParameter,
     AtenProgram,
 )
+from xyntra.frontends.torch.reducing import ReducedProgram
 
 __all__ = ["Described", "describe"]
 
@@ -26,29 +27,29 @@ Described = tuple[AtenProgram, dict[str, "np.ndarray[Any, Any]"], list[Any]]
 """A program, its weights by name, and its outputs: positions of results, or ("constant", value)."""
 
 
-def describe(exported: torch.export.ExportedProgram) -> Described:
+def describe(reduced: ReducedProgram) -> Described:
     """Return a program as data, with its weights as arrays that share the module's memory.
 
     Raises:
         UnsupportedError: a shape is not static, a dtype is not supported, an output is no tensor,
             the program changes its state, or it has control flow.
     """
-    return _Describer(exported).run()
+    return _Describer(reduced).run()
 
 
 class _Describer:
-    def __init__(self, exported: torch.export.ExportedProgram) -> None:
-        self.exported = exported
-        self.nodes = {node.name: node for node in exported.graph.nodes}
+    def __init__(self, reduced: ReducedProgram) -> None:
+        self.reduced = reduced
+        self.nodes = {node.name: node for node in reduced.graph.nodes}
         self.weights: dict[str, np.ndarray[Any, Any]] = {}
         self.storages: dict[tuple[Any, ...], str] = {}
         self.inputs: list[AtenInput] = []
         self.parameters: list[AtenParameter] = []
 
     def run(self) -> Described:
-        for spec in self.exported.graph_signature.input_specs:
+        for spec in self.reduced.input_specs:
             self._input(spec)
-        calls = [call_of(n) for n in self.exported.graph.nodes if n.op == "call_function"]
+        calls = [call_of(n) for n in self.reduced.graph.nodes if n.op == "call_function"]
         outputs, layout = self._outputs()
         program = AtenProgram(
             tuple(self.inputs), tuple(self.parameters), tuple(calls), tuple(outputs)
@@ -70,8 +71,8 @@ class _Describer:
             self._parameter(name, spec.target)
 
     def _parameter(self, name: str, target: str) -> None:
-        constants = self.exported.constants
-        value = self.exported.state_dict.get(target, constants.get(target))
+        constants = self.reduced.constants
+        value = self.reduced.state_dict.get(target, constants.get(target))
         if not isinstance(value, torch.Tensor):
             raise _unsupported("torch-constant", f"'{target}' is no tensor", "make it a buffer")
         if value.device.type == "meta":
@@ -94,7 +95,7 @@ class _Describer:
     def _outputs(self) -> tuple[list[str], list[Any]]:
         names: list[str] = []
         layout: list[Any] = []
-        for spec in self.exported.graph_signature.output_specs:
+        for spec in self.reduced.output_specs:
             if spec.kind != OutputKind.USER_OUTPUT:
                 raise _unsupported(
                     "torch-mutation",
