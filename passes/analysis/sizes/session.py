@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
+from xyntra.dialects.scalar import emit, size_code
 from xyntra.dialects.sizes import Bounds, Expr, parse
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.kernel_function import PREPARE, entry_block
@@ -128,12 +128,13 @@ session: ContextVar[SizeSession | None] = ContextVar("session", default=None)
 @contextmanager
 def lowering(current: SizeSession) -> Iterator[None]:
     """Let numbers that are sizes in `current` be read as such."""
-    tokens = session.set(current), facts.set(current)
+    tokens = session.set(current), facts.set(current), size_code.set(size_value)
     try:
         yield
     finally:
         session.reset(tokens[0])
         facts.reset(tokens[1])
+        size_code.reset(tokens[2])
 
 
 def sized(number: int) -> int:

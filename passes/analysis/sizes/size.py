@@ -19,6 +19,7 @@ from xyntra.dialects.sizes import Bounds, Expr, constant
 __all__ = [
     "Size",
     "SizeFacts",
+    "always_at_most",
     "expression_of",
     "facts",
     "hint_of",
@@ -211,6 +212,16 @@ def most_of(value: int) -> int:
 def least_of(value: int) -> int:
     """Return the smallest value of a size; a number is its own."""
     return _known().bounds(value.expression)[0] if isinstance(value, Size) else value
+
+
+def always_at_most(left: int, right: int) -> bool:
+    """Tell whether `left` is never above `right`; code for either has to be right where it may be.
+
+    Nothing is recorded: where only some sizes are, the answer is no.
+    """
+    if not isinstance(left, Size) and not isinstance(right, Size):
+        return left <= right
+    return _known().bounds(expression_of(right) - expression_of(left))[0] >= 0
 
 
 def pinned(value: int) -> int:

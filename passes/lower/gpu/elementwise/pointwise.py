@@ -11,6 +11,7 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import hint_of, of_several
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.gathered_rows import (
@@ -342,12 +343,13 @@ def _reuse(nest: LinearNest, *, single: bool) -> int | None:
     else:
         least = sum(map(item_bytes, [*moving, *nest.outputs])) / _WORTH
         weights = [(each, item_bytes(each)) for each in moving if _is_large(nest, each)]
+    sizes = [loop.extent for loop in nest.loops]
     saved = {
         loop: sum(weight for each, weight in weights if not each.strides[loop])
         for loop in order[:-1]
-        if nest.loops[loop].extent > 1 and all(each.strides[loop] for each in nest.outputs)
+        if of_several(1, sizes[loop]) and all(each.strides[loop] for each in nest.outputs)
     }
-    best = max(saved, key=lambda loop: (saved[loop], nest.loops[loop].extent), default=None)
+    best = max(saved, key=lambda loop: (saved[loop], hint_of(sizes[loop])), default=None)
     if best is None or not 0 < least <= saved[best] or nest.reads_outputs:
         return None
     return best if single or gathered_nest(nest) is None else None
@@ -357,7 +359,7 @@ def _is_large(nest: LinearNest, access: BufferOperand) -> bool:
     """Whether an input is too large for the nearest cache."""
     loops = zip(nest.loops, access.strides, strict=True)
     elements = prod(each.extent for each, stride in loops if stride)
-    return elements * item_bytes(access) >= _CACHED
+    return bool(hint_of(elements) * item_bytes(access) >= _CACHED)
 
 
 def _reused(nest: LinearNest, count: int, *, single: bool = False) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.analysis.sizes.size import pinned
+from xyntra.passes.analysis.sizes.size import hint_of, pinned
 from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.elementwise.row_gathers import RowGathers, row_gathers
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
@@ -143,7 +143,8 @@ class RowPlan:
             return _WARPS * lanes // self.threads
         warps = _WARPS if self.of_warps else 1
         enough = _BLOCKS * self.device.multiprocessors
-        while warps > 1 and (self.rows < warps * enough or warps * self._nbytes > _BLOCK_BYTES):
+        rows = hint_of(self.rows)
+        while warps > 1 and (rows < warps * enough or warps * self._nbytes > _BLOCK_BYTES):
             warps //= 2
         return warps
 
