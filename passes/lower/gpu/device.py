@@ -14,7 +14,15 @@ from enum import Enum, auto
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
-__all__ = ["DEFAULT", "DEVICES", "WEBGPU", "Feature", "GpuDevice", "device_of"]
+__all__ = [
+    "DEFAULT",
+    "DEVICES",
+    "WEBGPU",
+    "WEBGPU_DISCRETE",
+    "Feature",
+    "GpuDevice",
+    "device_of",
+]
 
 
 class Feature(Enum):
@@ -67,6 +75,8 @@ class GpuDevice:
             block do.
         registers: of 32 bits, of a multiprocessor.
         reserved_bytes: shared memory that the system takes for each block.
+        written_buffers: that launches which share nothing may write to together.
+        tile_rows: of the smallest tiles of products, where blocks are few.
     """
 
     name: str
@@ -90,6 +100,8 @@ class GpuDevice:
     warps_alone: bool = True
     registers: int = 1 << 16
     reserved_bytes: int = 1 << 10
+    written_buffers: int = 64
+    tile_rows: int = 32
 
     def has(self, feature: Feature) -> bool:
         """Tell whether code may use `feature`."""
@@ -219,9 +231,23 @@ WEBGPU = GpuDevice(
     shuffles=False,
     vector_memory=True,
     warps_alone=False,
+    written_buffers=7,
 )
 """A GPU of which nothing is known but what WebGPU promises of every one ("Limits"). It has no
-subgroups: warps are of 32 threads that exchange values in workgroup memory."""
+subgroups: warps are of 32 threads that exchange values in workgroup memory. Of eight buffers, one
+holds what is read."""
+WEBGPU_DISCRETE = replace(
+    WEBGPU,
+    name="webgpu-discrete",
+    multiprocessors=128,
+    block_shared_bytes=32 << 10,
+    shared_bytes=100 << 10,
+    threads=1536,
+    static_bytes=32 << 10,
+    tile_rows=16,
+)
+"""A graphics card of its own: work is shared out among many compute units, and a workgroup has the
+memory that all such cards give it."""
 DEFAULT = "sm_90a"
 """The device that passes have in mind where they are not told one."""
 DEVICES = {each.name: each for each in _TABLE}
@@ -240,8 +266,9 @@ def device_of(architecture: str) -> GpuDevice:
     Raises:
         ConfigError: it is none of `DEVICES`.
     """
-    if architecture == WEBGPU.name:
-        return WEBGPU
+    for device in (WEBGPU, WEBGPU_DISCRETE):
+        if architecture == device.name:
+            return device
     if architecture not in DEVICES:
         hint = did_you_mean(architecture, DEVICES, f"there are {', '.join(DEVICES)}")
         raise ConfigError("unknown-device", f"there is no GPU '{architecture}'", hint=hint)

@@ -10,22 +10,25 @@ from functools import lru_cache
 from typing import Any
 
 from xyntra.errors import DeviceError, MissingExtraError, XyntraError
+from xyntra.passes.lower.gpu.device import WEBGPU, WEBGPU_DISCRETE
 
 __all__ = [
     "Adapter",
     "OpenDevice",
     "adapters",
+    "architecture_of",
     "describe",
     "named_errors",
     "open_device",
     "wgpu_module",
 ]
 
+_WORKGROUP_MEMORY = "max-compute-workgroup-storage-size"
 _LIMITS = (
     "max-storage-buffers-per-shader-stage",
     "max-storage-buffer-binding-size",
     "max-buffer-size",
-    "max-compute-workgroup-storage-size",
+    _WORKGROUP_MEMORY,
     "max-compute-invocations-per-workgroup",
     "max-compute-workgroup-size-x",
 )
@@ -119,6 +122,13 @@ def describe(adapter: Any) -> Adapter:
     name = str(info.get("device", "")) or "GPU"
     kind, interface = info.get("adapter_type", ""), info.get("backend_type", "")
     return Adapter(name, f"{name} ({kind}, {interface})")
+
+
+def architecture_of(adapter: Any) -> str:
+    """Return the name of the device that suits an adapter best, of those it can run code for."""
+    is_discrete = str(adapter.info.get("adapter_type", "")) == "DiscreteGPU"
+    has_memory = adapter.limits[_WORKGROUP_MEMORY] >= WEBGPU_DISCRETE.static_bytes
+    return (WEBGPU_DISCRETE if is_discrete and has_memory else WEBGPU).name
 
 
 def _rank(adapter: Any) -> int:
