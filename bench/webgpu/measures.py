@@ -54,6 +54,8 @@ def measure_row(folder: Path, name: str, target: str, rounds: int, bandwidth: fl
     found: Record = {}
     for architecture in ARCHITECTURES:
         path = artifact(folder, name, architecture)
+        if not path.is_file():
+            continue
         executable = xyntra.load(path, weights=weights, target=target)
         results = list(executable.run(inputs).values())
         measured = _measured(executable, inputs, rounds)

@@ -16,7 +16,7 @@ from bench.models import REGISTRY
 
 __all__ = ["ARCHITECTURES", "FILES", "MODELS", "NETWORKS", "OPERATIONS", "artifact"]
 
-ARCHITECTURES = ("webgpu", "webgpu-discrete")
+ARCHITECTURES = ("webgpu", "webgpu-discrete", "webgpu-discrete-subgroups")
 """What code is compiled for: any adapter, and graphics cards."""
 _LARGE = (8192, 4096)
 """128 MiB of f32: the largest tensor that every adapter binds."""

@@ -15,10 +15,10 @@ from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
 __all__ = [
+    "ADAPTERS",
     "DEFAULT",
     "DEVICES",
     "WEBGPU",
-    "WEBGPU_DISCRETE",
     "Feature",
     "GpuDevice",
     "device_of",
@@ -39,6 +39,8 @@ class Feature(Enum):
     """A launch begins before the one ahead has ended, and waits by itself (`griddepcontrol`)."""
     ASYNC_COPIES = auto()
     """Copies to shared memory pass by the registers, and do not block their thread (`cp.async`)."""
+    SUBGROUPS = auto()
+    """Subgroups of a size that code does not know combine their values in one instruction."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +238,7 @@ WEBGPU = GpuDevice(
 """A GPU of which nothing is known but what WebGPU promises of every one ("Limits"). It has no
 subgroups: warps are of 32 threads that exchange values in workgroup memory. Of eight buffers, one
 holds what is read."""
-WEBGPU_DISCRETE = replace(
+_WEBGPU_DISCRETE = replace(
     WEBGPU,
     name="webgpu-discrete",
     multiprocessors=128,
@@ -248,6 +250,16 @@ WEBGPU_DISCRETE = replace(
 )
 """A graphics card of its own: work is shared out among many compute units, and a workgroup has the
 memory that all such cards give it."""
+
+
+def _with_subgroups(device: GpuDevice) -> GpuDevice:
+    features = device.features | {Feature.SUBGROUPS}
+    return replace(device, name=f"{device.name}-subgroups", features=features)
+
+
+_ADAPTERS = (WEBGPU, _WEBGPU_DISCRETE)
+ADAPTERS = {each.name: each for each in (*_ADAPTERS, *map(_with_subgroups, _ADAPTERS))}
+"""Kinds of adapters of WebGPU; code for the first runs on every one."""
 DEFAULT = "sm_90a"
 """The device that passes have in mind where they are not told one."""
 DEVICES = {each.name: each for each in _TABLE}
@@ -266,9 +278,8 @@ def device_of(architecture: str) -> GpuDevice:
     Raises:
         ConfigError: it is none of `DEVICES`.
     """
-    for device in (WEBGPU, WEBGPU_DISCRETE):
-        if architecture == device.name:
-            return device
+    if architecture in ADAPTERS:
+        return ADAPTERS[architecture]
     if architecture not in DEVICES:
         hint = did_you_mean(architecture, DEVICES, f"there are {', '.join(DEVICES)}")
         raise ConfigError("unknown-device", f"there is no GPU '{architecture}'", hint=hint)

@@ -68,16 +68,21 @@ def test_saved_code_says_what_it_is_for() -> None:
 class _Adapter:
     info: dict[str, str]
     limits: dict[str, int]
+    features: frozenset[str]
 
 
 @pytest.mark.parametrize(
-    ("kind", "memory", "architecture"),
+    ("kind", "memory", "features", "architecture"),
     [
-        ("DiscreteGPU", 48 << 10, "webgpu-discrete"),
-        ("DiscreteGPU", 16 << 10, "webgpu"),
-        ("IntegratedGPU", 48 << 10, "webgpu"),
+        ("DiscreteGPU", 48 << 10, "subgroup other", "webgpu-discrete-subgroups"),
+        ("DiscreteGPU", 48 << 10, "", "webgpu-discrete"),
+        ("DiscreteGPU", 16 << 10, "", "webgpu"),
+        ("IntegratedGPU", 48 << 10, "subgroup", "webgpu-subgroups"),
     ],
 )
-def test_graphics_cards_have_code_of_their_own(kind: str, memory: int, architecture: str) -> None:
+def test_an_adapter_has_code_of_its_kind(
+    kind: str, memory: int, features: str, architecture: str
+) -> None:
     limits = {"max-compute-workgroup-storage-size": memory}
-    assert architecture_of(_Adapter({"adapter_type": kind}, limits)) == architecture
+    adapter = _Adapter({"adapter_type": kind}, limits, frozenset(features.split()))
+    assert architecture_of(adapter) == architecture

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xyntra.errors import DeviceError, MissingExtraError, UnsupportedError
-from xyntra.passes.lower.gpu.device import WEBGPU, WEBGPU_DISCRETE, device_of
+from xyntra.passes.lower.gpu.device import ADAPTERS, WEBGPU, Feature, device_of
 from xyntra.passes.targets.table import TargetName
 from xyntra.targets.base import Backend, Device, Program, WrongMachine
 from xyntra.targets.compiler_key import compiler_key
 from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.webgpu.adapter import architecture_in
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND"]
 
-_ARCHITECTURES = (WEBGPU.name, WEBGPU_DISCRETE.name)
 _TARGET = re.compile(r"webgpu(?::(?:(?P<ordinal>\d{1,4})|(?P<architecture>webgpu[a-z-]*)))?")
 
 
@@ -38,12 +38,12 @@ class WebgpuBackend(Backend):
         """
         found = _TARGET.fullmatch(target)
         architecture = WEBGPU.name if found is None else found["architecture"] or WEBGPU.name
-        if found is None or architecture not in _ARCHITECTURES:
+        if found is None or architecture not in ADAPTERS:
             raise UnsupportedError(
                 "target-unsupported",
                 f"target '{target}' is not supported",
                 hint="webgpu, webgpu:N with the number of an adapter (xyntra devices), or "
-                + ", ".join(f"webgpu:{each}" for each in _ARCHITECTURES),
+                + ", ".join(f"webgpu:{each}" for each in ADAPTERS),
             )
         if found["ordinal"] is None:
             return architecture, 0
@@ -61,14 +61,18 @@ class WebgpuBackend(Backend):
 
     def locate_saved(self, machine_key: str, target: str) -> tuple[str, int]:
         """Return the adapter that is named, or the first; it is asked for what the code needs."""
-        architecture = machine_key.rpartition(";")[2]
-        if architecture not in _ARCHITECTURES or machine_key != self.machine_key(architecture):
+        architecture = architecture_in(machine_key)
+        if architecture not in ADAPTERS or machine_key != self.machine_key(architecture):
             raise WrongMachine(f"this version of Xyntra runs {self.machine_key(WEBGPU.name)}")
         return architecture, self.locate(self.name if target == "auto" else target)[1]
 
     def device_name(self, ordinal: int) -> str:
         """Return "webgpu:0" for the first adapter."""
         return f"{self.name}:{ordinal}"
+
+    def features(self, architecture: str) -> frozenset[Feature]:
+        """Return what adapters of the architecture have beside what all have."""
+        return device_of(architecture).features
 
     def tuning_key(self, ordinal: int, threads: int | None) -> str:
         """Return the adapter."""
@@ -87,7 +91,7 @@ class WebgpuBackend(Backend):
 
     def summary_of(self, machine_key: str) -> str:
         """Return the name of the target, and of an architecture that not every adapter has."""
-        architecture = machine_key.rpartition(";")[2]
+        architecture = architecture_in(machine_key)
         return self.name if architecture == WEBGPU.name else f"{self.name} ({architecture})"
 
     def compile(self, module: ir.Module, kernel: KernelSource) -> CompiledKernel:
