@@ -14,7 +14,15 @@ from enum import Enum, auto
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
-__all__ = ["DEFAULT", "DEVICES", "WEBGPU", "Feature", "GpuDevice", "device_of"]
+__all__ = [
+    "ADAPTERS",
+    "DEFAULT",
+    "DEVICES",
+    "WEBGPU",
+    "Feature",
+    "GpuDevice",
+    "device_of",
+]
 
 
 class Feature(Enum):
@@ -31,6 +39,8 @@ class Feature(Enum):
     """A launch begins before the one ahead has ended, and waits by itself (`griddepcontrol`)."""
     ASYNC_COPIES = auto()
     """Copies to shared memory pass by the registers, and do not block their thread (`cp.async`)."""
+    SUBGROUPS = auto()
+    """Subgroups of a size that code does not know combine their values in one instruction."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +80,8 @@ class GpuDevice:
         registers_unit: registers that a warp is given a multiple of.
         reserved_bytes: shared memory that the system takes for each block.
         shared_unit: bytes of shared memory that a block is given a multiple of.
+        written_buffers: that launches which share nothing may write to together.
+        tile_rows: of the smallest tiles of products, where blocks are few.
     """
 
     name: str
@@ -96,6 +108,8 @@ class GpuDevice:
     registers_unit: int = 256
     reserved_bytes: int = 1 << 10
     shared_unit: int = 128
+    written_buffers: int = 64
+    tile_rows: int = 32
 
     def has(self, feature: Feature) -> bool:
         """Tell whether code may use `feature`."""
@@ -240,9 +254,33 @@ WEBGPU = GpuDevice(
     shuffles=False,
     vector_memory=True,
     warps_alone=False,
+    written_buffers=7,
 )
 """A GPU of which nothing is known but what WebGPU promises of every one ("Limits"). It has no
-subgroups: warps are of 32 threads that exchange values in workgroup memory."""
+subgroups: warps are of 32 threads that exchange values in workgroup memory. Of eight buffers, one
+holds what is read."""
+_WEBGPU_DISCRETE = replace(
+    WEBGPU,
+    name="webgpu-discrete",
+    multiprocessors=128,
+    block_shared_bytes=32 << 10,
+    shared_bytes=100 << 10,
+    threads=1536,
+    static_bytes=32 << 10,
+    tile_rows=16,
+)
+"""A graphics card of its own: work is shared out among many compute units, and a workgroup has the
+memory that all such cards give it."""
+
+
+def _with_subgroups(device: GpuDevice) -> GpuDevice:
+    features = device.features | {Feature.SUBGROUPS}
+    return replace(device, name=f"{device.name}-subgroups", features=features)
+
+
+_ADAPTERS = (WEBGPU, _WEBGPU_DISCRETE)
+ADAPTERS = {each.name: each for each in (*_ADAPTERS, *map(_with_subgroups, _ADAPTERS))}
+"""Kinds of adapters of WebGPU; code for the first runs on every one."""
 DEFAULT = "sm_90a"
 """The device that passes have in mind where they are not told one."""
 DEVICES = {each.name: each for each in _TABLE}
@@ -261,8 +299,8 @@ def device_of(architecture: str) -> GpuDevice:
     Raises:
         ConfigError: it is none of `DEVICES`.
     """
-    if architecture == WEBGPU.name:
-        return WEBGPU
+    if architecture in ADAPTERS:
+        return ADAPTERS[architecture]
     if architecture not in DEVICES:
         hint = did_you_mean(architecture, DEVICES, f"there are {', '.join(DEVICES)}")
         raise ConfigError("unknown-device", f"there is no GPU '{architecture}'", hint=hint)

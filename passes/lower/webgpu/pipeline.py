@@ -190,7 +190,6 @@ def to_spirv(module: ir.Operation, device: GpuDevice) -> ir.Operation:
         ShufflesThroughMemory(),
     )
     after: tuple[Pass, ...] = (
-        NonfiniteConstants(),
         SignedIntegers(),
         ShallowExpressions(),
         ReadOnlyBuffers(),
@@ -202,6 +201,7 @@ def to_spirv(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     ExactResiduals().run(module)
     OpaqueRoundings().run(module)
     to_words(module)
+    NonfiniteConstants().run(module)
     SplitBuffers().run(module)
     PackBuffers().run(module)
     _check_workgroup_memory(module, device)

@@ -29,7 +29,7 @@ _CONVERSIONS = (
     "map-memref-spirv-storage-class{client-api=vulkan},convert-gpu-to-spirv,"
     "spirv.module(spirv-lower-abi-attrs,spirv-update-vce,canonicalize,cse)"
 )
-_CAPABILITIES = "Shader, GroupNonUniform, GroupNonUniformShuffle"
+_CAPABILITIES = "Shader, GroupNonUniform, GroupNonUniformArithmetic, GroupNonUniformShuffle"
 _EXTENSIONS = "SPV_KHR_storage_buffer_storage_class"
 _TYPES: tuple[Pass, ...] = (NarrowFloatsAsBits(), SplitWideIntegers(), SmallIntegersAsWords())
 """Numbers of other types become f32, and words of 32 bits."""
