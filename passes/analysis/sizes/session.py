@@ -84,6 +84,10 @@ class SizeSession:
             return size.bounds(self.ranges)
         return size.bounds({name: (max(2, low), high) for name, (low, high) in self.ranges.items()})
 
+    def expression(self, number: int) -> Expr | None:
+        """Return the expression of a number of the IR; None for one that is no size."""
+        return self.numbers.get(number)
+
     def guard(self, kind: str, left: Expr, right: Expr) -> None:
         """Note what has to hold."""
         self.guards[kind, str(left), str(right)] = None

@@ -46,6 +46,9 @@ class SizeFacts(Protocol):
     def bounds(self, size: Expr, *, several: bool = False) -> Bounds:
         """Return the least and the largest value; with `several`, of symbols that are not 1."""
 
+    def expression(self, number: int) -> Expr | None:
+        """Return the expression of a number of the IR; None for one that is no size."""
+
     def guard(self, kind: str, left: Expr, right: Expr) -> None:
         """Note that code is right only where `left` is "<" or "<=" `right`."""
 
@@ -85,10 +88,11 @@ class Size(int):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, int):
             return False
-        if self.expression == expression_of(other):
+        if self.expression == _read_of(other):
             return True
-        if int(self) != int(other) or not _known().pins_equal:
-            return False
+        is_chance = self.expression.is_remainder or not _known().pins_equal
+        if int(self) != int(other) or is_chance:
+            return False  # what can do with a rest can do without
         _guard_equal(self, other)
         return True
 
@@ -199,6 +203,15 @@ def expression_of(value: int) -> Expr:
     return value.expression if isinstance(value, Size) else constant(int(value))
 
 
+def _read_of(value: int) -> Expr:
+    """Return the expression of a size, or of a number that may have been read as one."""
+    if not isinstance(value, Size) and _known().pins_equal:
+        found = _known().expression(value)
+        if found is not None:
+            return found  # at the other sample it would be another number
+    return expression_of(value)
+
+
 def hint_of(value: Any) -> Any:
     """Return a usual value of a size; what is none stays as it is."""
     return _known().hint(value.expression) if isinstance(value, Size) else value
@@ -279,15 +292,14 @@ def _compared(kind: str, left: Any, right: Any) -> bool:
     if isinstance(left, float) or isinstance(right, float):
         first, second = hint_of(left), hint_of(right)
         return bool(first < second if kind == "<" else first <= second)
-    difference = expression_of(right) - expression_of(left)
-    least, most = _known().bounds(difference)
+    first, second = _read_of(left), _read_of(right)
+    least, most = _known().bounds(second - first)
     needed = 1 if kind == "<" else 0
     if least >= needed:
         return True
     if most < needed:
         return False
     is_so = int(left) < int(right) if kind == "<" else int(left) <= int(right)
-    first, second = expression_of(left), expression_of(right)
     if is_so:
         _known().guard(kind, first, second)
     else:
