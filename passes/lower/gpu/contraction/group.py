@@ -147,7 +147,7 @@ def _is_long(nest: LinearNest, roles: Roles) -> bool:
 def _is_worth_it(nest: LinearNest, roles: Roles) -> bool:
     found = (size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch))
     rows, columns, batch = map(hint_of, found)
-    return max(rows, columns) >= _MIN_ROWS and rows * columns * batch >= _MIN_OUTPUTS
+    return bool(max(rows, columns) >= _MIN_ROWS and rows * columns * batch >= _MIN_OUTPUTS)
 
 
 def _weighs(nest: LinearNest, roles: Roles) -> bool:

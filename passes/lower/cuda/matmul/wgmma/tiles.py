@@ -365,7 +365,7 @@ def microseconds(product: BatchedMatmul, tile: Tile, work: int, device: GpuDevic
     steps, elements = _steps(product), tile.rows * tile.columns
     rate = _MULTIPLY * (_WIDE if tile.columns >= _WIDE_COLUMNS else 1.0)
     rate *= _IN_TURN if tile.turns else 1.0
-    waves = hint_of(_waves(product, tile, device))
+    waves: int = hint_of(_waves(product, tile, device))
     bring = _BRING if waves < _SUSTAINED else min(_BRING, _BRING_ALL / device.multiprocessors)
     step = max(elements * BLOCK / rate, tile.stage_bytes / bring, _STEP)
     if tile.split > 1:
