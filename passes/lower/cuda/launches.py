@@ -2,7 +2,7 @@
 """Writes CUDA launch attributes that the `gpu` dialect lacks, and reads them back.
 
 What the `gpu` dialect has no words for are attributes of the launch: `xyntra.programmatic`,
-`xyntra.resident`, and what the host encodes of a tensor for a tensor map.
+`xyntra.resident`, `xyntra.steps`, and what the host encodes of a tensor for a tensor map.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import entry_block, operations_named
+from xyntra.passes.analysis.sizes.session import session
 from xyntra.passes.analysis.sizes.size import hint_of
+from xyntra.passes.lower.cuda.joined_launches import join_launches
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY
 from xyntra.passes.lower.cuda.ptx.launches import (
@@ -59,6 +61,7 @@ _FIELDS = "xyntra.tensor_map"
 _SINGLE = frozenset({"swizzle", "offset"})
 _PROGRAMMATIC = "xyntra.programmatic"
 _RESIDENT = "xyntra.resident"
+_STEPS = "xyntra.steps"
 
 
 class CudaLaunching(Launching):
@@ -76,6 +79,21 @@ class CudaLaunching(Launching):
                 _let_next_begin(stage.op)
             found.append(launch)
         return found
+
+    def joined(
+        self,
+        stages: Sequence[Stage],
+        shapes: Sequence[LaunchShape | None],
+        device: GpuDevice,
+    ) -> list[LaunchShape | None]:
+        """Return the launches, of which small ones that follow one another are steps of one.
+
+        What is told sizes has launches of as many blocks as these say, and keeps them.
+        """
+        if session.get() is not None:
+            return list(shapes)
+        known = [None if shape is None else CudaLaunch.of(shape) for shape in shapes]
+        return list(join_launches([stage.op for stage in stages], known, device))
 
     def finished(self, function: ir.Operation, shape: LaunchShape) -> LaunchShape:
         """Return a launch with its tensor maps, whose code waits for the one ahead."""
@@ -102,6 +120,8 @@ class CudaLaunching(Launching):
             found[_PROGRAMMATIC] = ir.UnitAttr.get()
         if launch.resident:
             found[_RESIDENT] = ir.IntegerAttr.get(_word(), launch.resident)
+        if launch.steps:
+            found[_STEPS] = ir.IntegerAttr.get(_word(), launch.steps)
         return found
 
 
@@ -155,6 +175,7 @@ def launch_shape(op: ir.Operation) -> CudaLaunch:
         maps=tuple(_map_of(each.owner) for each in arguments if _is_map(each)),
         programmatic=_PROGRAMMATIC in op.attributes,
         resident=_number(op.attributes[_RESIDENT]) if _RESIDENT in op.attributes else 0,
+        steps=_number(op.attributes[_STEPS]) if _STEPS in op.attributes else 0,
         schedule=str(op.attributes[SCHEDULE].value) if SCHEDULE in op.attributes else "",
         sizes=tuple(size_text(each) for each in arguments if is_size(each)),
     )

@@ -77,6 +77,8 @@ def _emit(
     launches = launching.decided(emitted, device)
     for stage in stages:
         erase_emitted(stage)
+    with module.context:
+        launches = launching.joined(stages, launches, device)
     number_regions([stage.op for stage in stages])
     return launches
 

@@ -62,6 +62,7 @@ class ImageLaunch:
         resident: blocks that a multiprocessor holds at once at least; 0 where nothing is said.
         schedule: what its code was made by, in words.
         sizes: what the entry point is told behind pointers and tensor maps, words of 64 bits.
+        steps: launches that it does one after the other, on one cluster; 0 for one.
     """
 
     entry: str
@@ -74,6 +75,7 @@ class ImageLaunch:
     resident: int = 0
     schedule: str = ""
     sizes: tuple[int, ...] = ()
+    steps: int = 0
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> ImageLaunch:
