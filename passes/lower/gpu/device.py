@@ -8,8 +8,10 @@ names.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from itertools import combinations
 
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
@@ -41,6 +43,8 @@ class Feature(Enum):
     """Copies to shared memory pass by the registers, and do not block their thread (`cp.async`)."""
     SUBGROUPS = auto()
     """Subgroups of a size that code does not know combine their values in one instruction."""
+    SHADER_F16 = auto()
+    """Memory has elements of f16, and instructions round to it (`shader-f16`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,13 +277,18 @@ _WEBGPU_DISCRETE = replace(
 memory that all such cards give it."""
 
 
-def _with_subgroups(device: GpuDevice) -> GpuDevice:
-    features = device.features | {Feature.SUBGROUPS}
-    return replace(device, name=f"{device.name}-subgroups", features=features)
+def _with_features(device: GpuDevice) -> Iterator[GpuDevice]:
+    """Yield a device with each combination of the features that an adapter may have."""
+    kinds = {"-subgroups": Feature.SUBGROUPS, "-f16": Feature.SHADER_F16}
+    for count in range(len(kinds) + 1):
+        for names in combinations(kinds, count):
+            features = frozenset(kinds[name] for name in names)
+            yield replace(device, name="".join([device.name, *names]), features=features)
 
 
-_ADAPTERS = (WEBGPU, _WEBGPU_DISCRETE)
-ADAPTERS = {each.name: each for each in (*_ADAPTERS, *map(_with_subgroups, _ADAPTERS))}
+ADAPTERS = {
+    each.name: each for device in (WEBGPU, _WEBGPU_DISCRETE) for each in _with_features(device)
+}
 """Kinds of adapters of WebGPU; code for the first runs on every one."""
 DEFAULT = "sm_90a"
 """The device that passes have in mind where they are not told one."""

@@ -35,7 +35,7 @@ class NonfiniteConstants:
     name: ClassVar[str] = "nonfinite-constants"
 
     def run(self, module: ir.Operation) -> None:
-        """Rewrite the constants of f32 in the functions of `module`."""
+        """Rewrite the constants of f32 and f16 in the functions of `module`."""
         with module.context:
             for function in operations_named(module, "gpu.func"):
                 _rewrite(function)
@@ -45,20 +45,21 @@ def _rewrite(function: ir.Operation) -> None:
     constants = [
         op
         for op in operations_named(function, _CONSTANT)
-        if isinstance(op.results[0].type, ir.F32Type)
+        if isinstance(op.results[0].type, (ir.F32Type, ir.F16Type))
     ]
     found = {op: _hidden_uses(op) for op in constants}
     found = {op: uses for op, uses in found.items() if uses}
     if not found:
         return
     zero = hidden_zero(function)
-    known: dict[int, ir.Value] = {}
+    known: dict[tuple[int, str], ir.Value] = {}
     for op, uses in found.items():
-        bits = _bits(op)
-        if bits not in known:
-            known[bits] = _number(zero, bits)
+        kind = op.results[0].type
+        key = _bits(op), str(kind)
+        if key not in known:
+            known[key] = _number(zero, key[0], kind)
         for user, place in uses:
-            user.operands[place] = known[bits]
+            user.operands[place] = known[key]
 
 
 def _hidden_uses(op: ir.Operation) -> list[tuple[ir.Operation, int]]:
@@ -78,7 +79,9 @@ def _bits(op: ir.Operation) -> int:
     return int(bits)
 
 
-def _number(zero: ir.Value, bits: int) -> ir.Value:
+def _number(zero: ir.Value, bits: int, kind: ir.Type) -> ir.Value:
+    """Return the number that has some bits as an f32."""
     with zero.owner.location, ir.InsertionPoint.after(zero.owner):
         constant = arith.constant(zero.type, bits)
-        return emit("arith.bitcast", [arith.xori(constant, zero)], ir.F32Type.get())
+        found = emit("arith.bitcast", [arith.xori(constant, zero)], ir.F32Type.get())
+        return found if found.type == kind else emit("arith.truncf", [found], kind)

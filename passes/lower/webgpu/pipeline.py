@@ -200,7 +200,7 @@ def to_spirv(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     BiasedAtomics().run(module)
     ExactResiduals().run(module)
     OpaqueRoundings().run(module)
-    to_words(module)
+    to_words(module, device)
     NonfiniteConstants().run(module)
     SplitBuffers().run(module)
     PackBuffers().run(module)

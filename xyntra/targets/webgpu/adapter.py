@@ -35,7 +35,7 @@ _LIMITS = (
     "max-compute-workgroup-size-x",
 )
 _TIMES = "timestamp-query"
-FEATURES = {Feature.SUBGROUPS: "subgroup"}
+FEATURES = {Feature.SUBGROUPS: "subgroup", Feature.SHADER_F16: "shader-f16"}
 """What wgpu calls features that code may use."""
 _INTERFACES = ("Vulkan", "Metal", "DX12")
 """OpenGL misses parts of WebGPU, and some of its drivers on Linux give their LLVM to the whole

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND"]
 
-_TARGET = re.compile(r"webgpu(?::(?:(?P<ordinal>\d{1,4})|(?P<architecture>webgpu[a-z-]*)))?")
+_TARGET = re.compile(r"webgpu(?::(?:(?P<ordinal>\d{1,4})|(?P<architecture>webgpu[a-z0-9-]*)))?")
 
 
 class WebgpuBackend(Backend):
