@@ -13,7 +13,7 @@ from typing import Any
 
 from xyntra.errors import CompileError
 from xyntra.targets.cuda.code.cubins import machine_codes
-from xyntra.targets.cuda.code.kernel_image import ImageLaunch, KernelImage
+from xyntra.targets.cuda.code.kernel_image import ImageLaunch, ImageMap, KernelImage
 from xyntra.targets.cuda.driver.direct import Direct
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.driver.gpu import Gpu
@@ -22,6 +22,7 @@ from xyntra.targets.cuda.driver.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, enc
 
 _POINTER = 8  # bytes
 _THREADS = 8
+_KEPT_MAPS = 64  # of a launch
 _PORTABLE_CLUSTER = 8  # blocks; larger clusters exist on some GPUs only
 
 
@@ -109,10 +110,35 @@ class BoundLaunch(PreparedLaunch):
         places, sizes = of_words[: len(arguments)], of_words[len(arguments) :]
         self._maps = ctypes.create_string_buffer(MAP_BYTES * len(launch.maps) + MAP_ALIGNMENT)
         first = -(-ctypes.addressof(self._maps) // MAP_ALIGNMENT) * MAP_ALIGNMENT
-        for number, each in enumerate(launch.maps):
-            places.append(first + MAP_BYTES * number)
-            encode_map(each, arguments[each.argument], places[-1], kernel)
+        self._described = [(m, first + MAP_BYTES * n) for n, m in enumerate(launch.maps)]
+        self._encoded: dict[tuple[int, int], bytes] = {}
+        for each, place in self._described:
+            places.append(place)
+            encode_map(each, arguments[each.argument], place, kernel)
         super().__init__(direct, kernel, int(function), launch, [*places, *sizes])
+
+    def move(self, argument: int, address: int) -> None:
+        """Let an array that it is given lie elsewhere from the next launch on.
+
+        Args:
+            argument: the array's number among its arguments.
+            address: where it lies.
+        """
+        self._values[argument] = address
+        for each, place in self._described:
+            if each.argument == argument:
+                self._describe(each, address, place)
+
+    def _describe(self, image: ImageMap, address: int, place: int) -> None:
+        """Put a tensor map in its place; those of earlier addresses are kept."""
+        known = self._encoded.get((place, address))
+        if known is not None:
+            ctypes.memmove(place, known, MAP_BYTES)
+            return
+        encode_map(image, address, place, self.kernel)
+        if len(self._encoded) >= _KEPT_MAPS:
+            self._encoded.clear()
+        self._encoded[place, address] = ctypes.string_at(place, MAP_BYTES)
 
 
 def _loaded(name: str, ptx: str, code: bytes | None) -> Any:
