@@ -161,6 +161,8 @@ class Backend(ABC):
     """Whether outputs can be written where inputs lie."""
     sizes_by_value: ClassVar[bool] = False
     """Whether kernels are told sizes by value, not in an array."""
+    schedules_by_size: ClassVar[bool] = False
+    """Whether kernels that are told sizes have schedules for several classes of them."""
 
     @property
     def target(self) -> Target:

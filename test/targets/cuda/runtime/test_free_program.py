@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
@@ -60,7 +59,7 @@ class Driver:
 
 
 @pytest.fixture
-def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Driver:
     found = Driver()
     for module in (driver_module, memory, stream_order, launches, device_buffers, loaded_model):
         if hasattr(module, "driver"):
@@ -74,7 +73,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     monkeypatch.setattr(program, "gpu", lambda _: gpu)
     monkeypatch.setattr(program, "_check_architecture", lambda *_: None)
     monkeypatch.setattr(loaded_model, "loaded_code", lambda _: None)
-    yield found
+    return found
 
 
 @pytest.fixture
@@ -126,9 +125,7 @@ def test_sizes_share_code_weights_and_an_arena(
     assert [plan.inputs[0].shape for plan in started] == [(1, 4, 8), (8, 64, 8), (8, 63, 8)]
 
 
-def test_the_sizes_used_last_are_kept(
-    model: Executable, cuda: Driver, started: list[Any]
-) -> None:
+def test_the_sizes_used_last_are_kept(model: Executable, cuda: Driver, started: list[Any]) -> None:
     free = FreeCudaProgram(model.artifact, model._weights, 0)
     for seq in (*range(1, 40), 1, 39):
         _call(free, 1, seq)
