@@ -177,6 +177,8 @@ class Backend(ABC):
     """Whether kernels are told sizes by value, not in an array."""
     keeps_arrays: ClassVar[bool] = False
     """Whether arrays can lie in memory of its devices between calls; see `place`."""
+    schedules_by_size: ClassVar[bool] = False
+    """Whether kernels that are told sizes have schedules for several classes of them."""
 
     @property
     def target(self) -> Target:

@@ -62,6 +62,8 @@ class SizeSession:
         sizes: the expressions of the elements of the array of sizes.
         values: the code of sizes, by their expressions.
         pins_equal: whether what is equal at the sample alone is taken for granted.
+        is_estimate: whether numbers that are sizes are read as usual ones: nothing but a choice of
+            schedules is made with them.
     """
 
     kernel: ir.Operation
@@ -73,6 +75,7 @@ class SizeSession:
     sizes: list[str] = field(default_factory=list)
     values: dict[str, ir.Value] = field(default_factory=dict)
     pins_equal: bool = False
+    is_estimate: bool = False
 
     def hint(self, size: Expr) -> int:
         """Return the value for usual sizes."""
@@ -147,7 +150,9 @@ def sized(number: int) -> int:
     if current is None:
         return number
     found = current.numbers.get(number)
-    return number if found is None else Size(number, found)
+    if found is None:
+        return number
+    return current.hint(found) if current.is_estimate else Size(number, found)
 
 
 def sized_strides(kind: ir.MemRefType) -> list[int]:

@@ -20,22 +20,25 @@ from xyntra.passes.analysis.kernel_function import (
     kernel_function,
     kernel_named,
 )
-from xyntra.passes.analysis.sizes.agreement import agree
+from xyntra.passes.analysis.sizes.agreement import Agreement, agree
 from xyntra.passes.analysis.sizes.session import Guard, lowering, not_free
 from xyntra.passes.fallbacks import GENERIC_LOOPS
 from xyntra.passes.lower.gpu.device import GpuDevice
+from xyntra.passes.lower.gpu.emitters.families import choose_schedule, families_of
 from xyntra.passes.lower.gpu.launching.told_sizes import LaunchSizes
+from xyntra.passes.lower.gpu.stages.stage import stages_of
 from xyntra.passes.lower.gpu.to_gpu import to_gpu
 from xyntra.passes.lower.gpu.to_stages import to_stages
 from xyntra.passes.lower.kernels.told_sizes import Symbols, set_sizes
 
-__all__ = ["PLAIN", "VARIANTS", "lower_free"]
+__all__ = ["VARIANTS", "lower_free"]
 
 Code = TypeVar("Code")
 PLAIN = "loops"
-VARIANTS = ("", PLAIN)
-"""How kernels are scheduled, in order of preference: as is best for the first sample, and as plain
-loops, which are right for all sizes."""
+SAMPLE = "sample"
+VARIANTS = ("", SAMPLE, PLAIN)
+"""How kernels are scheduled, in order of preference: as is best for usual sizes, as for the first
+sample, and as plain loops, which are right for all sizes."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def lower_free(
         modules: the kernel at each sample, as tensors; they cannot be used afterwards.
         symbols: what is known of the sizes.
         device: that the code is for.
-        variant: one of `VARIANTS`.
+        variant: one of `VARIANTS`, or another name for what is best for usual sizes.
         finish: makes code of a module with launches, which is compared.
 
     Raises:
@@ -70,6 +73,8 @@ def lower_free(
     staged = [_staged(module.operation, device, variant) for module in modules]
     _same_schedules(staged)
     agreement = agree([each.module for each in staged], symbols.samples)
+    if variant not in (SAMPLE, PLAIN):
+        _reschedule(staged, agreement, symbols, device)
     found = []
     for number, each in enumerate(staged[:2]):
         facts = symbols.samples[number], symbols.hints, symbols.ranges
@@ -95,6 +100,27 @@ def _staged(module: ir.Operation, device: GpuDevice, variant: str) -> _Staged:
             function.attributes[GENERIC_LOOPS] = ir.UnitAttr.get()
         staged = to_stages(module, device)
     return _Staged(staged, kernel_function(staged))
+
+
+def _reschedule(
+    staged: Sequence[_Staged], agreement: Agreement, symbols: Symbols, device: GpuDevice
+) -> None:
+    """Give the stages of all samples the schedules that are best for usual sizes."""
+    copy = staged[0].module.clone().operation
+    function = kernel_function(copy)
+    facts = agreement.numbers[0], symbols.samples[0], symbols.hints, symbols.ranges
+    current = LaunchSizes(function, *facts, is_estimate=True)
+    families = families_of(device)
+    with kernel_named(function), copy.context, copy.location, lowering(current):
+        chosen = []
+        for stage in stages_of(function):
+            del stage.op.attributes["schedule"]
+            chosen.append(choose_schedule(stage, families, device))
+    for each in staged:
+        with each.module.context:
+            stages = direct_operations_named(each.function, STAGE)
+            for op, schedule in zip(stages, chosen, strict=True):
+                set_schedule(op, schedule)
 
 
 def _same_schedules(staged: Sequence[_Staged]) -> None:

@@ -28,6 +28,7 @@ class CudaBackend(Backend):
     name: ClassVar[TargetName] = "cuda"
     sizes_by_value: ClassVar[bool] = True
     keeps_arrays: ClassVar[bool] = True
+    schedules_by_size: ClassVar[bool] = True
 
     def locate(self, target: str) -> tuple[str, int]:
         """Read a target, and ask the GPU for its architecture where none is named."""
