@@ -21,7 +21,14 @@ from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
 from xyntra.spans import calls_recorded, span
 from xyntra.suggestions import did_you_mean
-from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program, StreamProgram
+from xyntra.targets.base import (
+    DeviceProgram,
+    Future,
+    HostProgram,
+    PlainProgram,
+    Program,
+    StreamProgram,
+)
 from xyntra.targets.checked_program import checked_program
 from xyntra.targets.stateful_program import StatefulProgram, stateful_program
 from xyntra.targets.table import backend_of
@@ -215,12 +222,14 @@ class Executable:
         return self._program.run_at
 
     def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None] | None:
-        """Return a function that runs the model on arrays of numpy that fit; None on a GPU.
+        """Return a function that runs the model on arrays that fit; None where there is none.
 
         It takes the inputs in order, and returns the outputs in new arrays, or None, having done
-        nothing, where an input is no contiguous array of numpy of the right dtype and shape.
+        nothing, where an input is no contiguous array of the right dtype and shape: of numpy, or on
+        a GPU one that was placed there. Inputs that outputs are written over share memory with
+        nothing else.
         """
-        return self._program.plain_call() if isinstance(self._program, HostProgram) else None
+        return self._program.plain_call() if isinstance(self._program, PlainProgram) else None
 
     def stream_call(self) -> Callable[..., None]:
         """Return a function that puts a model for a GPU on a stream, and checks nothing.

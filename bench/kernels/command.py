@@ -34,19 +34,20 @@ _CAPTURED = 20
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if every result was right."""
     parser = argparse.ArgumentParser(prog="python -m bench.kernels", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="rows (default: all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="rows, in this order (default: all)"
+    )
     parser.add_argument("--target", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--dtype", default="", help="default: float32, on a GPU float16")
     parser.add_argument("--rounds", type=int, default=15, help="of turns (default 15)")
     parser.add_argument("--without", nargs="*", default=(), help="entrants that are left out")
     parser.add_argument("--json", type=Path, help="default: bench/results/kernels-….json")
     options = parser.parse_args(arguments)
+    known = {case.name: case for case in CASES}
+    unknown = [each for each in options.names if each not in known]
+    if unknown:
+        parser.error(f"there is no row '{unknown[0]}'; rows are {', '.join(known)}")
     options.dtype = options.dtype or ("float16" if options.target == "cuda" else "float32")
-    rows = []
-    for case in CASES:
-        if not options.names or case.name in options.names:
-            rows.append(_row(case, options))
-            _print(rows[-1])
     machine, name = describe(), slug(describe())
     if options.target == "cuda":
         import torch
@@ -54,7 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         machine["gpu"] = torch.cuda.get_device_name()
         name = "-".join(str(machine["gpu"]).lower().split())
     path = options.json or ROOT / "bench" / "results" / f"kernels-{name}-{options.dtype}.json"
-    write_json(path, {"machine": machine, "dtype": options.dtype, "rows": rows})
+    rows: list[Row] = []
+    for each in options.names or known:
+        rows.append(_row(known[each], options))
+        _print(rows[-1])
+        write_json(path, {"machine": machine, "dtype": options.dtype, "rows": rows})
     return int(any(row["wrong"] for row in rows))
 
 

@@ -41,12 +41,15 @@ class TrainStep:
         self.steps = 0
         self._loss = loss
         self._clip = clip
+        self._rate: tuple[float, Any] = (0.0, xa.asarray(0.0))
         self._step = xa.jit(self._recorded, donate=(0, 1, 2))
 
     def __call__(self, *batch: Any) -> Array:
         """Train on a batch and return the loss before the step."""
         rate = self.optimizer.rate(self.steps)
-        given = (self.model.parameters(), self.model.buffers(), self.state, rate, batch)
+        if rate != self._rate[0]:
+            self._rate = rate, xa.asarray(rate)
+        given = (self.model.parameters(), self.model.buffers(), self.state, self._rate[1], batch)
         value, parameters, buffers, self.state = self._step(*given)
         self.model.update({**parameters, **buffers})
         self.steps += 1

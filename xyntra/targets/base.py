@@ -135,6 +135,18 @@ class HostProgram(Program, Protocol):
 
 
 @runtime_checkable
+class PlainProgram(Program, Protocol):
+    """A program with a short way of calling it on arrays that lie where it runs."""
+
+    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None]:
+        """Return a function that runs once on arrays that fit, and returns new ones.
+
+        It takes one value an input, and returns None, having done nothing, where one does not fit.
+        Arrays that outputs are written over share memory with no other, and come back.
+        """
+
+
+@runtime_checkable
 class DeviceProgram(Program, Protocol):
     """A program that also takes arrays in the memory of its device."""
 

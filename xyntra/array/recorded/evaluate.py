@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xyntra.array.recorded.graph import LEAF, NUMBER, LazyNode, RecordState
-from xyntra.array.recorded.placement import LENT, are_numpy, placed, target_of
+from xyntra.array.recorded.placement import LENT, are_numpy, place, placed, target_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
 from xyntra.array.recorded.settings import ArraySettings
@@ -137,7 +137,8 @@ def _call(graph: Graph, outputs: list[LazyNode]) -> GraphCall:
     given = tuple([each.attrs[0] for each in graph.numbers])
     program, varying = _program(key, graph, given, outputs, target)
     if varying:
-        values += [_element(graph.numbers[place], given[place]) for place in varying]
+        elements = [_element(graph.numbers[place], given[place]) for place in varying]
+        values += elements if target == "cpu" else [place(each, target) for each in elements]
     return GraphCall(program, values, outputs)
 
 

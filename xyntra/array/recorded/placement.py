@@ -20,8 +20,6 @@ __all__ = ["LENT", "are_numpy", "lend", "lends", "on_host", "place", "placed", "
 
 LENT = "lent"
 """The operation of a node whose memory a result was written over."""
-_LEAST = 64
-"""Bytes from which on a value is kept on a GPU; smaller ones are handed over in each call."""
 
 
 @lru_cache(maxsize=16)
@@ -85,10 +83,7 @@ def placed(nodes: Sequence[LazyNode], target: str) -> list[Any]:
         if placer is None:
             if value is not None and not on_host(value):
                 value = node.value = place(value, target)
-        elif on_host(value):
-            if value.nbytes >= _LEAST:
-                value = node.value = placer(value)
-        elif value is not None and device_of(value) != _full(target):
+        elif on_host(value) or (value is not None and device_of(value) != _full(target)):
             value = node.value = placer(value)
         found.append(value)
     return found

@@ -18,6 +18,7 @@ from xyntra.targets.cuda.arrays.foreign_arrays import library_of, usable_torch
 from xyntra.targets.cuda.calls.device_calls import DeviceCalls
 from xyntra.targets.cuda.calls.host_calls import HostCalls
 from xyntra.targets.cuda.calls.pending import Pending
+from xyntra.targets.cuda.calls.resident_calls import ResidentCalls
 from xyntra.targets.cuda.calls.step_times import step_times
 from xyntra.targets.cuda.calls.torch_calls import TorchCalls
 from xyntra.targets.cuda.code.kernel_image import KernelImage
@@ -43,6 +44,7 @@ class LoadedModel:
         host: runs calls on such arrays.
         torch: runs calls on PyTorch's tensors, once there was one; None where there is no PyTorch.
         native: the same in native code; None where there is none.
+        resident: runs calls on arrays that were placed on the GPU.
 
     Args:
         artifact: the plan and its code.
@@ -95,6 +97,7 @@ class LoadedModel:
         self.host = HostCalls(self.plan, self.gpu, *memory, order, whole, self._code)
         self.torch: TorchCalls | None = None
         self.native: NativeTensorCalls | None = None
+        self.resident = ResidentCalls(self.plan, self.gpu, self._replays, order, whole)
         self._device = DeviceCalls(self.plan, self.gpu, *memory, order, whole)
 
     def start(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Pending | Sequence[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from xyntra.errors import InputError
 from xyntra.plan.plan import numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
-from xyntra.targets.cuda.arrays.dlpack import describe
+from xyntra.targets.cuda.arrays.dlpack import LEGACY_STREAM, describe
 from xyntra.targets.cuda.arrays.foreign_arrays import library_of
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.driver.gpu import Gpu
@@ -51,7 +51,7 @@ def _copied(array: Any, used: Gpu) -> DeviceArray:
     with used.entered():
         stream = used.stream
         try:
-            capsule = array.__dlpack__(stream=stream)
+            capsule = array.__dlpack__(stream=stream or LEGACY_STREAM)
             found = describe(capsule)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             raise InputError(

@@ -10,7 +10,6 @@ from xyntra.targets.cuda.driver.device import cuda_device
 from xyntra.targets.cuda.driver.device_blocks import DeviceBlocks
 from xyntra.targets.cuda.driver.direct import direct
 from xyntra.targets.cuda.driver.driver import LOST, checked, driver, lost_again
-from xyntra.targets.cuda.driver.memory import new_stream
 from xyntra.targets.cuda.driver.small_copies import SmallCopies
 from xyntra.targets.cuda.driver.transfers import Transfers
 
@@ -42,10 +41,8 @@ class Gpu:
         """Copies of small arrays; loaded when first asked for, by a thread that has entered."""
         return SmallCopies(self.direct)
 
-    @cached_property
-    def stream(self) -> int:
-        """The stream in whose order arrays are placed on the GPU; as `small_copies`."""
-        return new_stream()
+    stream = 0
+    """The stream in whose order arrays are placed on the GPU: the default one."""
 
     def check(self) -> None:
         """Raise if an earlier error has made the GPU unusable to this process."""
