@@ -48,7 +48,7 @@ def tensor_caller(special: Specialization, values: Sequence[Any]) -> Callable[..
 
 
 def _caller(
-    torch: Any, special: Specialization, kinds: Sequence[type], tensors: Sequence[Any]
+    torch: Any, special: Specialization, kinds: Sequence[Any], tensors: Sequence[Any]
 ) -> Callable[..., Any]:
     tensor, device = torch.Tensor, tensors[0].device
     expected = [(each.dtype, each.shape) for each in tensors]

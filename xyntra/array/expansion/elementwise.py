@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xyntra.array.arrays import Array
-from xyntra.array.expansion.program import OPERATORS, Operation, Rule, operator
+from xyntra.array.expansion.program import OPERATORS, OperatorCall, Rule, operator
 from xyntra.array.functions import creation
 from xyntra.array.functions import elementwise as e
 
@@ -52,7 +52,7 @@ def _binary(function: Callable[..., Array], own: str = "self", other: str = "oth
     return lambda op: function(_array(op, own), op[other])
 
 
-def _array(op: Operation, name: str) -> Any:
+def _array(op: OperatorCall, name: str) -> Any:
     """Return an operand; a number becomes an array where both may be numbers."""
     value = op[name]
     return value if isinstance(value, Array) else creation.full((), value, dtype=op.dtype)
@@ -72,27 +72,27 @@ for _name in ("aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor"):
 
 
 @operator("aten.gelu.default")
-def gelu(op: Operation) -> Array:
+def gelu(op: OperatorCall) -> Array:
     return e.gelu(op["self"], approximate=op["approximate"])
 
 
 @operator("aten.where.self")
-def where(op: Operation) -> Array:
+def where(op: OperatorCall) -> Array:
     return e.where(op["condition"], _array(op, "self"), _array(op, "other"))
 
 
 @operator("aten._to_copy.default")
-def converted(op: Operation) -> Array:
+def converted(op: OperatorCall) -> Array:
     return op["self"].astype(op.dtype)  # type: ignore[no-any-return]
 
 
 @operator("aten.full.default")
-def full(op: Operation) -> Array:
+def full(op: OperatorCall) -> Array:
     return creation.full(op.shape, op["fill_value"], dtype=op.dtype)
 
 
 @operator("xyntra.index")
-def index(op: Operation) -> Array:
+def index(op: OperatorCall) -> Array:
     axis = op["axis"]
     places = creation.arange(op.shape[axis], dtype=op.dtype)
     return places.reshape(op.shape)

@@ -11,14 +11,14 @@ from xyntra.array.arrays import Array
 from xyntra.array.dtypes import ElementType, as_dtype
 from xyntra.frontends.torch.program import AtenCall, AtenProgram, AtenTensor
 
-__all__ = ["OPERATORS", "Operation", "Unexpandable", "missing", "operator", "run_on_arrays"]
+__all__ = ["OPERATORS", "OperatorCall", "Unexpandable", "missing", "operator", "run_on_arrays"]
 
 
 class Unexpandable(Exception):
     """An operator of a kernel is no operation of arrays."""
 
 
-class Operation:
+class OperatorCall:
     """One operator of a program, with the arrays that it reads.
 
     Attributes:
@@ -67,7 +67,7 @@ class Operation:
         return value
 
 
-Rule = Callable[[Operation], Any]
+Rule = Callable[[OperatorCall], Any]
 OPERATORS: dict[str, Rule] = {}
 """What records each operator: an array, or a tuple of them."""
 
@@ -111,7 +111,7 @@ def run_on_arrays(text: str, inputs: Sequence[Any]) -> list[Array]:
         port.name: each for port, each in zip(program.inputs, inputs, strict=True)
     }
     for call in program.calls:
-        operation = Operation(call, values)
+        operation = OperatorCall(call, values)
         if call.operator == "getitem":
             values[call.name] = operation["source"][operation["index"]]
             continue

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xyntra.array.arrays import Array, node_of, wrap
-from xyntra.array.expansion.program import Operation, Unexpandable, operator, run_on_arrays
+from xyntra.array.expansion.program import OperatorCall, Unexpandable, operator, run_on_arrays
 from xyntra.array.expansion.shapes import along
 from xyntra.array.functions import manipulation, products, reductions, searching
 from xyntra.array.recorded.graph import LazyNode, meta_of
@@ -30,7 +30,7 @@ _REDUCTIONS = {
 
 
 @operator(*_REDUCTIONS)
-def reduced(op: Operation) -> Array:
+def reduced(op: OperatorCall) -> Array:
     function: Any = _REDUCTIONS[op.name]
     dims = op["dim"]
     axes = tuple(dims) if isinstance(dims, list) else dims
@@ -39,50 +39,50 @@ def reduced(op: Operation) -> Array:
 
 
 @operator("aten.var.correction")
-def variance(op: Operation) -> Array:
+def variance(op: OperatorCall) -> Array:
     axes, kept = tuple(op["dim"]), bool(op["keepdim"])
     return reductions.var(op["self"], axis=axes, correction=op["correction"], keepdims=kept)
 
 
 @operator("aten.argmax.default", "aten.argmin.default")
-def place(op: Operation) -> Array:
+def place(op: OperatorCall) -> Array:
     function = reductions.argmax if "argmax" in op.name else reductions.argmin
     return function(op["self"], axis=op["dim"], keepdims=bool(op["keepdim"]))
 
 
 @operator("aten._softmax.default")
-def softmax(op: Operation) -> Array:
+def softmax(op: OperatorCall) -> Array:
     return reductions.softmax(op["self"], axis=op["dim"])
 
 
 @operator("aten._log_softmax.default")
-def log_softmax(op: Operation) -> Array:
+def log_softmax(op: OperatorCall) -> Array:
     return reductions.log_softmax(op["self"], axis=op["dim"])
 
 
 @operator("aten.cumsum.default")
-def cumulative_sum(op: Operation) -> Array:
+def cumulative_sum(op: OperatorCall) -> Array:
     return reductions.cumulative_sum(op["self"], axis=op["dim"], dtype=op.dtype)
 
 
 @operator("aten.cumprod.default")
-def cumulative_product(op: Operation) -> Array:
+def cumulative_product(op: OperatorCall) -> Array:
     return reductions.cumulative_prod(op["self"], axis=op["dim"], dtype=op.dtype)
 
 
 @operator("aten.sort.stable")
-def ordered(op: Operation) -> tuple[Array, Array]:
+def ordered(op: OperatorCall) -> tuple[Array, Array]:
     options = {"axis": op["dim"], "descending": bool(op["descending"])}
     return searching.sort(op["self"], **options), searching.argsort(op["self"], **options)
 
 
 @operator("aten.topk.default")
-def largest(op: Operation) -> tuple[Array, Array]:
+def largest(op: OperatorCall) -> tuple[Array, Array]:
     return searching.top_k(op["self"], op["k"], axis=op["dim"])
 
 
 @operator("xyntra.einsum")
-def contracted(op: Operation) -> Array:
+def contracted(op: OperatorCall) -> Array:
     """Contract two operands at a time, in the type of the result."""
     operands = [each.astype(op.dtype, copy=False) for each in op["operands"]]
     terms, _, out = op["equation"].partition("->")
@@ -124,7 +124,7 @@ def _without_dots(
 
 
 @operator("aten.convolution.default")
-def convolution(op: Operation) -> Array:
+def convolution(op: OperatorCall) -> Array:
     attrs = tuple(
         (name, tuple(op[name]) if isinstance(op[name], list) else op[name])
         for name in ("stride", "padding", "dilation", "transposed", "output_padding", "groups")
@@ -136,7 +136,7 @@ def convolution(op: Operation) -> Array:
 
 
 @operator("aten.max_pool2d_with_indices.default")
-def max_pool(op: Operation) -> tuple[Array, None]:
+def max_pool(op: OperatorCall) -> tuple[Array, None]:
     """The places of the largest elements are not used: the language has no name for them."""
     return _node(
         "max_pool", op, (*_windows(op), ("dilation", tuple(op["dilation"]))), op["self"]
@@ -144,21 +144,21 @@ def max_pool(op: Operation) -> tuple[Array, None]:
 
 
 @operator("aten.avg_pool2d.default")
-def average_pool(op: Operation) -> Array:
+def average_pool(op: OperatorCall) -> Array:
     return _node("avg_pool", op, (*_windows(op), ("count_include_pad", True)), op["self"])
 
 
-def _windows(op: Operation) -> tuple[tuple[str, Any], ...]:
+def _windows(op: OperatorCall) -> tuple[tuple[str, Any], ...]:
     return tuple((name, tuple(op[name])) for name in ("kernel_size", "stride", "padding"))
 
 
-def _node(name: str, op: Operation, attrs: tuple[Any, ...], *arrays: Array) -> Array:
+def _node(name: str, op: OperatorCall, attrs: tuple[Any, ...], *arrays: Array) -> Array:
     nodes = tuple(node_of(each) for each in arrays)
     return wrap(LazyNode(name, nodes, attrs, meta_of(op.shape, op.dtype)))
 
 
 @operator("xyntra.reduce_by")
-def reduced_by(op: Operation) -> tuple[Array, ...]:
+def reduced_by(op: OperatorCall) -> tuple[Array, ...]:
     arrays, axis = list(op["operands"]), op["dim"]
     program = op["program"]
     if op["ordered"]:
@@ -200,7 +200,7 @@ def _combined(
 
 
 @operator("xyntra.scan_by")
-def scanned_by(op: Operation) -> tuple[Array, ...]:
+def scanned_by(op: OperatorCall) -> tuple[Array, ...]:
     axis, reverse = op["dim"], op["reverse"]
     arrays = [manipulation.flip(each, axis=axis) if reverse else each for each in op["operands"]]
     size, step = arrays[0].shape[axis], 1

@@ -6,34 +6,34 @@ from __future__ import annotations
 from typing import Any
 
 from xyntra.array.arrays import Array, node_of, wrap
-from xyntra.array.expansion.program import Operation, Unexpandable, operator
+from xyntra.array.expansion.program import OperatorCall, Unexpandable, operator
 from xyntra.array.functions import creation, indexing, manipulation
 from xyntra.array.functions.elementwise import where
 from xyntra.array.recorded.graph import LazyNode
 
 
 @operator("aten.view.default")
-def reshape(op: Operation) -> Array:
+def reshape(op: OperatorCall) -> Array:
     return manipulation.reshape(op["self"], op.shape)
 
 
 @operator("aten.expand.default")
-def expand(op: Operation) -> Array:
+def expand(op: OperatorCall) -> Array:
     return manipulation.broadcast_to(op["self"], op.shape)
 
 
 @operator("aten.permute.default")
-def permute(op: Operation) -> Array:
+def permute(op: OperatorCall) -> Array:
     return manipulation.permute_dims(op["self"], tuple(op["dims"]))
 
 
 @operator("aten.cat.default")
-def concat(op: Operation) -> Array:
+def concat(op: OperatorCall) -> Array:
     return manipulation.concat(op["tensors"], axis=op["dim"])
 
 
 @operator("aten.flip.default")
-def flip(op: Operation) -> Array:
+def flip(op: OperatorCall) -> Array:
     return manipulation.flip(op["self"], axis=tuple(op["dims"]))
 
 
@@ -43,12 +43,12 @@ def along(x: Array, axis: int, part: slice) -> Array:
 
 
 @operator("aten.slice.Tensor")
-def sliced(op: Operation) -> Array:
+def sliced(op: OperatorCall) -> Array:
     return along(op["self"], op["dim"], slice(op["start"], op["end"], op["step"]))
 
 
 @operator("aten.slice_scatter.default")
-def slice_written(op: Operation) -> Array:
+def slice_written(op: OperatorCall) -> Array:
     found = wrap(node_of(op["self"]))
     part = slice(op["start"], op["end"], op["step"])
     indexing.assign(found, (*[slice(None)] * op["dim"], part), op["src"])
@@ -56,7 +56,7 @@ def slice_written(op: Operation) -> Array:
 
 
 @operator("aten.constant_pad_nd.default")
-def padded(op: Operation) -> Array:
+def padded(op: OperatorCall) -> Array:
     x, flat = op["self"], list(op["pad"])
     pairs = [(flat[at], flat[at + 1]) for at in range(0, len(flat), 2)][::-1]
     widths = [(0, 0)] * (x.ndim - len(pairs)) + pairs
@@ -64,12 +64,12 @@ def padded(op: Operation) -> Array:
 
 
 @operator("aten.repeat.default")
-def tiled(op: Operation) -> Array:
+def tiled(op: OperatorCall) -> Array:
     return manipulation.tile(op["self"], tuple(op["repeats"]))
 
 
 @operator("aten.diagonal.default")
-def diagonal(op: Operation) -> Array:
+def diagonal(op: OperatorCall) -> Array:
     x, offset = op["self"], op["offset"]
     if (op["dim1"], op["dim2"]) != (x.ndim - 2, x.ndim - 1):
         raise Unexpandable(op.name)
@@ -81,7 +81,7 @@ def diagonal(op: Operation) -> Array:
 
 
 @operator("aten.unfold.default")
-def windows(op: Operation) -> Array:
+def windows(op: OperatorCall) -> Array:
     x, axis, width, step = op["self"], op["dimension"], op["size"], op["step"]
     count = op.shape[axis]
     starts = manipulation.reshape(creation.arange(count) * step, (count, 1))
@@ -101,7 +101,7 @@ def _inside(places: Array, size: int) -> Array:
 
 
 @operator("aten.gather.default")
-def gather(op: Operation) -> Array:
+def gather(op: OperatorCall) -> Array:
     x, places, axis = op["self"], op["index"], op["dim"]
     ends = [slice(0, n if d != axis else None) for d, n in enumerate(places.shape)]
     read = indexing.take_along_axis(x[tuple(ends)], places, axis=axis)
@@ -109,7 +109,7 @@ def gather(op: Operation) -> Array:
 
 
 @operator("aten.index.Tensor")
-def indexed(op: Operation) -> Array:
+def indexed(op: OperatorCall) -> Array:
     x, given = op["self"], op["indices"]
     key = tuple(slice(None) if each is None else each for each in given)
     found = x[key]
@@ -125,7 +125,7 @@ def indexed(op: Operation) -> Array:
 
 
 @operator("aten.index_put.default")
-def index_written(op: Operation) -> Array:
+def index_written(op: OperatorCall) -> Array:
     """Places that are out of range write nothing: they go to a row that is cut off."""
     x, given, value = op["self"], op["indices"], op["values"]
     if any(each is None for each in given):
@@ -156,18 +156,18 @@ def index_written(op: Operation) -> Array:
 
 
 @operator("aten.scatter.src")
-def scattered(op: Operation) -> Array:
+def scattered(op: OperatorCall) -> Array:
     return _put_along(op, False)
 
 
 @operator("aten.scatter_reduce.two")
-def scattered_sums(op: Operation) -> Array:
+def scattered_sums(op: OperatorCall) -> Array:
     if op["reduce"] != "sum":
         raise Unexpandable(op.name)
     return _put_along(op, True)
 
 
-def _put_along(op: Operation, accumulate: bool) -> Array:
+def _put_along(op: OperatorCall, accumulate: bool) -> Array:
     """Rows that have no places stay as they are."""
     whole, places, axis = op["self"], op["index"], op["dim"]
     part = tuple(slice(None) if d == axis else slice(0, n) for d, n in enumerate(places.shape))
