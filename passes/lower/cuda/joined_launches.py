@@ -180,9 +180,11 @@ def _step(stage: ir.Operation, shape: CudaLaunch, device: GpuDevice) -> _Step | 
 
 
 def _is_plain(op: ir.Operation) -> bool:
-    """Tell whether threads do an operation by themselves, or their warp alone."""
+    """Tell whether threads, or their warp alone, do an operation, as often as code says."""
     if op.name in ("gpu.block_id", "gpu.thread_id"):
         return "dim x" in str(op.attributes["dimension"])
+    if op.name == "scf.while" or (op.name == "scf.for" and constant_trips(op) is None):
+        return False  # nobody knows how much there is to do
     plain = op.name.startswith(_PLAIN) or op.name in _OTHERS
     return plain or (op.name == ASSEMBLY and is_griddepcontrol_launch_dependents(op))
 
@@ -197,7 +199,7 @@ def _work(block: ir.Block) -> _Work:
             for each in region.blocks:
                 inner += _work(each)
         if op.name == "scf.for":
-            inner *= constant_trips(op) or 1
+            inner *= constant_trips(op) or 0
         total += inner + _own_work(op)
     return total
 
