@@ -8,6 +8,7 @@ nor a download is needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -34,16 +35,16 @@ class _Network:
         self._nodes: list[onnx.NodeProto] = []
         self._weights: list[onnx.TensorProto] = []
 
-    def op(self, kind: str, *inputs: str, **attributes: object) -> str:
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """Add an operator; returns its output."""
         name = f"{kind.lower()}{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, inputs, [name], name=name, **attributes))
         return name
 
-    def held(self, array: np.ndarray) -> str:
+    def held(self, array: Any) -> str:
         """Add a constant."""
         name = f"w{len(self._weights)}"
-        self._weights.append(numpy_helper.from_array(array, name))
+        self._weights.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 
     def drawn(self, *shape: int, scale: float | None = None) -> str:
@@ -152,7 +153,7 @@ def convolutions(widths: Sequence[int] = (64, 128, 256, 512), size: int = 224) -
         y = net.op("Relu", conv(x, width, width))
         x, inner = net.op("Relu", net.op("Add", x, conv(y, width, width))), width
     flat = net.op("Flatten", net.op("GlobalAveragePool", x))
-    shape = ["batch", 3, size, size]
+    shape: list[int | str | None] = ["batch", 3, size, size]
     picture = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
     return net.model([picture], net.linear(flat, inner, 1000))
 

@@ -50,7 +50,7 @@ def compile(  # noqa: A001  (the name that users expect)
         inputs: shapes or example arrays of inputs, by name or in order, in which a name stands for
             a size that `dims` gives; for a `torch.nn.Module` its example inputs.
         dims: sizes of dimensions that the model names, such as {"batch": 1}; wherever a name
-            stands, its size is the same. A range, {"seq": range(1, 513)}, leaves it free (CPU).
+            stands, its size is the same. A range, {"seq": range(1, 513)}, leaves it free.
         constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
             are no inputs of the executable any more, and an `If` that they decide takes its branch.
         specialize: values that inputs will have, for which shapes and loops that depend on them are

@@ -32,10 +32,12 @@ class Agreement:
             that are sizes.
         constants: the constants that are sizes, each by the number of its operation in a walk, with
             the expression that its value has, or for floats that the value or its inverse has.
+        fixed: the numbers that are no sizes.
     """
 
     numbers: list[dict[int, Expr]]
     constants: dict[int, tuple[Expr, bool]] = field(default_factory=dict)
+    fixed: set[int] = field(default_factory=set)
 
 
 def agree(
@@ -54,7 +56,7 @@ def agree(
             something else there.
     """
     found = Agreement([{} for _ in range(told)])
-    fixed: set[int] = set()
+    fixed = found.fixed
     walks = [operations_of(module) for module in modules]
     if len({len(walk) for walk in walks}) != 1:
         raise _other_operations("its operations depend on the sizes")

@@ -80,6 +80,10 @@ class Size(int):
     def __str__(self) -> str:
         return str(self.expression)
 
+    def __format__(self, spec: str) -> str:
+        # In the text of an instruction: another one at another sample.
+        return format(int(self), spec)
+
     def __deepcopy__(self, _known: dict[int, Any]) -> Size:
         return self
 

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Lowers one kernel to launches for all sizes of a range, by what samples of it have in common.
 
-Stages are formed at every sample, and have to be alike but for sizes. The schedules of the first
-sample hold for all. Code is made at two samples; what the launches and their threads are told of
-sizes are expressions, so that both have to come out equal.
+Stages are formed at every sample, and have to be alike but for sizes. All get the schedules that
+are best for usual sizes. Code is made at two samples, and at the smallest and largest sizes that
+guards allow; what launches and their threads are told of sizes are expressions, so that all have to
+come out equal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE, schedule_of, set_schedule
+from xyntra.dialects.sizes import Expr
 from xyntra.passes.analysis.kernel_function import (
     check_contract,
     direct_operations_named,
@@ -21,6 +23,7 @@ from xyntra.passes.analysis.kernel_function import (
     kernel_named,
 )
 from xyntra.passes.analysis.sizes.agreement import Agreement, agree
+from xyntra.passes.analysis.sizes.instances import far_sizes, numbers_at, text_at
 from xyntra.passes.analysis.sizes.session import Guard, lowering, not_free
 from xyntra.passes.fallbacks import GENERIC_LOOPS
 from xyntra.passes.lower.gpu.device import GpuDevice
@@ -72,24 +75,45 @@ def lower_free(
     """
     staged = [_staged(module.operation, device, variant) for module in modules]
     _same_schedules(staged)
-    agreement = agree([each.module for each in staged], symbols.samples)
+    agreement = agree([each.module for each in staged], symbols.samples, told=len(staged))
     if variant not in (SAMPLE, PLAIN):
         _reschedule(staged, agreement, symbols, device)
-    found = []
-    for number, each in enumerate(staged[:2]):
-        facts = symbols.samples[number], symbols.hints, symbols.ranges
-        current = LaunchSizes(each.function, agreement.numbers[number], *facts)
-        with (
-            kernel_named(each.function),
-            each.module.context,
-            each.module.location,
-            lowering(current),
-        ):
-            set_sizes(each.module, agreement, current)
-            found.append((finish(to_gpu(each.module, device)), tuple(current.guards)))
-    if found[0] != found[1]:
-        raise not_free("its code depends on the sizes in a way that is not known")
-    return found[0]
+    first = staged[0].module
+    text = first.get_asm(use_local_scope=True)
+    made = _Made(agreement, symbols, device, finish)
+    code, guards = made.at(first, symbols.samples[0], agreement.numbers[0])
+    far = list(far_sizes(agreement, symbols.ranges, guards))
+    samples = zip(staged, symbols.samples, agreement.numbers, strict=True)
+    others = [(each.module, sizes, numbers) for each, sizes, numbers in samples]
+    others = others[1:2] if far else others[1:]
+    for sizes in far:
+        with staged[1].module.context:
+            module = ir.Module.parse(text_at(text, agreement, sizes)).operation
+        others.append((module, sizes, numbers_at(agreement, sizes)))
+    for each in others:
+        if made.at(*each) != (code, guards):
+            raise not_free("its code depends on the sizes in a way that is not known")
+    return code, guards
+
+
+@dataclass(frozen=True)
+class _Made(Generic[Code]):
+    """The making of code at one sample, or another."""
+
+    agreement: Agreement
+    symbols: Symbols
+    device: GpuDevice
+    finish: Callable[[ir.Operation], Code]
+
+    def at(
+        self, module: ir.Operation, sizes: Mapping[str, int], numbers: Mapping[int, Expr]
+    ) -> tuple[Code, tuple[Guard, ...]]:
+        """Return the code of stages at given sizes, and what was taken for granted."""
+        function = kernel_function(module)
+        current = LaunchSizes(function, numbers, sizes, self.symbols.hints, self.symbols.ranges)
+        with kernel_named(function), module.context, module.location, lowering(current):
+            set_sizes(module, self.agreement, current)
+            return self.finish(to_gpu(module, self.device)), tuple(current.guards)
 
 
 def _staged(module: ir.Operation, device: GpuDevice, variant: str) -> _Staged:

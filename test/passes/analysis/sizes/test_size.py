@@ -10,9 +10,18 @@ import pytest
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.sizes import Expr, constant, symbol
+from xyntra.passes.analysis.sizes.agreement import Agreement
 from xyntra.passes.analysis.sizes.fit import fit
+from xyntra.passes.analysis.sizes.instances import far_sizes, text_at
 from xyntra.passes.analysis.sizes.session import SizeSession, lowering
-from xyntra.passes.analysis.sizes.size import Size, hint_of, most_of, of_several
+from xyntra.passes.analysis.sizes.size import (
+    Size,
+    always_at_most,
+    hint_of,
+    most_of,
+    of_several,
+    pinned,
+)
 
 SAMPLE = {"s": 127}
 
@@ -81,3 +90,43 @@ def test_what_is_no_simple_expression_has_none() -> None:
     samples = [{"s": s} for s in (127, 131, 113, 137)]
     assert fit([min(s["s"], 128) for s in samples], samples) is None
     assert fit([s["s"] // 2 for s in samples], samples) is None
+
+
+def test_what_is_equal_at_the_sample_can_be_pinned(session: SizeSession) -> None:
+    session.pins_equal = True
+    assert _size() % 127 != 0  # a remainder by chance
+    assert -(-_size() // 128) == 1
+    assert list(session.guards) == [("<=", "-1*((-1*s) // (128))", "1")]
+
+
+def test_bits_are_those_of_the_sample_and_recorded(session: SizeSession) -> None:
+    assert _size().bit_length() == 7
+    assert list(session.guards) == [("<", "s", "128"), ("<=", "64", "s")]
+    assert _size() & 15 == 15
+    assert ("<=", "s", "127") in session.guards
+    assert str(_size() >> 2) == "((s) // (4))"
+
+
+def test_text_has_the_number_of_the_sample(session: SizeSession) -> None:
+    assert f"[%rd1+{8 * _size()}]" == "[%rd1+1016]"
+
+
+def test_what_is_always_so_is_not_recorded(session: SizeSession) -> None:
+    assert always_at_most(_size(), 512)
+    assert not always_at_most(_size(), 128)
+    assert always_at_most(3, 4)
+    assert pinned(5) == 5
+    assert not session.guards
+
+
+def test_a_kernel_is_written_down_at_other_sizes() -> None:
+    found = Agreement([{127: symbol("s"), 254: constant(2) * symbol("s")}], fixed={3, 32})
+    text = (
+        "  %127 = f memref<254x32xf32, 3> {n = -127, m = 0xd127}\n  %c = arith.constant 127 : i32\n"
+    )
+    assert text_at(text, found, {"s": 50}) == text.replace("<254x", "<100x").replace(
+        "= -127", "= -50"
+    )
+    sizes = list(far_sizes(found, {"s": (1, 512)}, [("<=", "s", "300")]))
+    assert sizes[0] == {"s": 11}
+    assert 200 < sizes[-1]["s"] <= 300
