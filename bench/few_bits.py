@@ -3,9 +3,10 @@
 
 At the sizes of a decoder of a billion parameters, with one row (decoding) and 128 (a prompt). The
 model is a chain of products with weights of its own, so that these come from memory. On the CPU
-both take turns. With `--target cuda`, which needs a GPU and PyTorch, the products are captured in a
-CUDA graph, beside f16 products of PyTorch; `--check` compares with float64 and does no more.
-`--prepare DIR --target cuda:sm_90a` compiles on any machine, for `--artifacts DIR` at the GPU.
+both take turns, and so does ggml, the library of llama.cpp, if xllamacpp is installed. With
+`--target cuda`, which needs a GPU and PyTorch, the products are captured in a CUDA graph, beside
+f16 products of PyTorch; `--check` compares with float64 and does no more. `--prepare DIR --target
+cuda:sm_90a` compiles on any machine, for `--artifacts DIR` at the GPU.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.ggml_products import ggml_chain
 from bench.harness.machine import describe, slug
 from bench.harness.measure import ROOT, write_json
 
@@ -187,6 +189,9 @@ def _on_cpu(x: np.ndarray, layers: Sequence[Any], options: Any) -> dict[str, flo
         "xyntra": lambda: executable(x),
         "onnxruntime": lambda: session.run(None, {"x": x}),
     }
+    ggml = ggml_chain(x, layers, options.threads)
+    if ggml is not None:
+        entrants["ggml Q4_0"] = ggml
     times: dict[str, list[float]] = {name: [] for name in entrants}
     for _ in range(options.rounds):
         for name, call in entrants.items():

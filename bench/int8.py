@@ -28,7 +28,7 @@ __all__ = ["main"]
 
 Sample = Mapping[str, np.ndarray]
 Call = Callable[[Sample], Sequence[np.ndarray]]
-_MODELS = ("magika", "rapidocr-cls", "rapidocr-rec", "minilm", "nudenet")
+_MODELS = ("magika", "rapidocr-cls", "rapidocr-det", "rapidocr-rec", "minilm", "nudenet")
 _OPSET = 13
 """The first operator set of which scales may vary along an axis."""
 _CHECKED = 8

@@ -31,7 +31,9 @@ _EXACT, _WHOLE, _ROWS = 0, 1, 2
 """What a switch says: f32, 8 bits with one scale for a factor, or with one for each row of it."""
 _NEAR = 4.0
 """Logarithm of the ratio of the two largest probabilities of a row that may change its class."""
-_FLIP = 20.0
+_FEW = 16
+"""Such rows that tell too little of how far logarithms move."""
+_FLIP = 60.0
 """What a share of rows that get another class counts as, beside relative errors."""
 
 
@@ -249,7 +251,7 @@ def _flips(found: Sequence[Array], exact: Sequence[Array]) -> float:
 
     A few samples hold few rows that are close to a change. So errors of the difference between the
     logarithms of the two largest ones are taken to be normal, and of one deviation in all rows in
-    which that difference is not large.
+    which that difference is not large; where few rows are such, they tell nothing.
     """
     if not exact[0].ndim or exact[0].shape[-1] < 2:
         return 0.0
@@ -260,7 +262,7 @@ def _flips(found: Sequence[Array], exact: Sequence[Array]) -> float:
     two = np.argpartition(y, -2, -1)[:, -2:]
     before, after = (_log_ratios(np.take_along_axis(each, two, -1)) for each in (y, x))
     is_near = before < _NEAR
-    if not is_near.any():
+    if is_near.sum() < _FEW:
         return 0.0
     deviation = math.sqrt(float(np.square(after - before)[is_near].mean()))
     if not math.isfinite(deviation):
