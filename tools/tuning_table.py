@@ -60,7 +60,9 @@ def _table(reports: Sequence[KernelReport], limits: Limits) -> Any:
     from rich.table import Table
 
     tried = sum(each.trials for each in reports)
-    title = f"trial {tried}, the model {_faster(gained(reports))}, {max(0, limits.left):.0f} s left"
+    gain = gained(reports)
+    faster = f"the model {_faster(gain)} faster" if gain < 1 else "nothing faster yet"
+    title = f"trial {tried}, {faster}, {max(0, limits.left):.0f} s left"
     table = Table(title=title, title_justify="left")
     for number, name in enumerate(_HEAD):
         table.add_column(name, justify="right" if 0 < number < len(_HEAD) - 1 else "left")

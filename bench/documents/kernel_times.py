@@ -12,7 +12,7 @@ from bench.documents.markdown import Region, machine_line, table
 from xyntra.observe.timing.fitted_costs import NEAR, Sample, fit_costs, sample_of, share_near
 from xyntra.plan.kernel import Kernel
 
-__all__ = ["ON_CPU", "ON_GPU", "render", "shares"]
+__all__ = ["ON_CPU", "ON_GPU", "kernel_of_row", "render", "shares"]
 
 ON_CPU = Region("python -m bench.kernel_times")
 ON_GPU = Region("python -m bench.kernel_times --target cuda")
@@ -53,8 +53,12 @@ def shares(models: Mapping[str, Sequence[Row]]) -> list[tuple[str, int, list[flo
 
 
 def _sample(row: Row) -> Sample:
+    return sample_of(kernel_of_row(row), row["least"])
+
+
+def kernel_of_row(row: Row) -> Kernel:
+    """Return a recorded kernel, without its text and the names of its nodes."""
     schedules = tuple(row["schedules"])
-    kernel = Kernel(
+    return Kernel(
         row["kernel"], row["kind"], (), row["bytes"], row["flops"], schedules, once=False, text=""
     )
-    return sample_of(kernel, row["least"])

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Protocol
 
 from xyntra.errors import CompileError
+from xyntra.targets.host import allowed_processors
 from xyntra.targets.kernel import CompiledKernel
 from xyntra.tune.measuring.process import USUAL, Failed, Measurer
 from xyntra.tune.records import Places, Status, Trial, write_schedules
@@ -121,7 +122,8 @@ class KernelSearch:
         self._keep = keep
         self._leaders: list[_Candidate] = []
         self._loaded: set[str] = set()
-        self._seconds = 1.0  # that a candidate has taken so far, compiled and measured
+        # That a candidate has taken so far, compiled and measured: the first are compiled at once.
+        self._seconds = 1.0 / min(_SIZES[1], allowed_processors())
 
     def batches(self, limits: Limits) -> Iterator[float]:
         """Try candidates batch after batch; yields the best share of the usual time after each."""
@@ -175,6 +177,7 @@ class KernelSearch:
     def _batch_size(self, limits: Limits) -> int:
         """Return as many candidates as there is time for, and a share of it left to confirm."""
         few, many = _SIZES
+        few = max(few, min(many, allowed_processors() // 2))
         size = int(min(many, max(few, 0.7 * limits.left / self._seconds)))
         return size if limits.trials is None else min(size, limits.trials)
 
