@@ -30,7 +30,6 @@ from xyntra.array.dtypes import (
     uint64,
 )
 from xyntra.array.dtypes import bool_ as bool
-from xyntra.array.expansion.kernels import record_program as _record_program  # noqa: F401  (for methods)
 from xyntra.array.functions.creation import (
     arange,
     array,

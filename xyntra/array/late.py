@@ -7,13 +7,24 @@ The modules of these functions import the class; they hand the functions up when
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar
 
 __all__ = ["LATE", "late"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-LATE: dict[str, Callable[..., Any]] = {}
+_HOMES = {"record_program": "xyntra.array.expansion.kernels"}
+"""The modules that are loaded when a function of theirs is first called."""
+
+
+class _Functions(dict[str, Callable[..., Any]]):
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        import_module(_HOMES[name])
+        return self[name]
+
+
+LATE = _Functions()
 """The functions by name."""
 
 

@@ -15,7 +15,15 @@ from xyntra.array.dtypes import as_dtype
 from xyntra.array.interchange import is_foreign
 from xyntra.array.recorded.evaluate import compute, node_value
 from xyntra.array.recorded.graph import NUMBER, LazyNode, RecordState, leaf, meta_of
-from xyntra.array.recorded.placement import are_numpy, lend, lends, placed, target_of
+from xyntra.array.recorded.placement import (
+    are_numpy,
+    keeps_arrays,
+    lend,
+    lends,
+    place,
+    placed,
+    target_of,
+)
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
 from xyntra.array.recorded.settings import ArraySettings
@@ -68,7 +76,7 @@ class _Recording:
         arguments = [None if node is None else node.value for node in nodes]
         found: Sequence[Any] = ()
         if self.program is not None:
-            if target != "cpu":
+            if keeps_arrays(target) or not are_numpy([a for a in arguments if a is not None]):
                 arguments = placed([node or _NOTHING for node in nodes], target)
             if self.lent:
                 lend(arguments, nodes, self.lent)
@@ -118,7 +126,9 @@ class Jitted:
         leaves = flatten(dynamic)
         nodes = _computed(leaves)
         target = ArraySettings.target
-        if target != "cpu" or not are_numpy([node.value for node in nodes if node is not None]):
+        if keeps_arrays(target) or not are_numpy(
+            [node.value for node in nodes if node is not None]
+        ):
             target = target_of([node for node in nodes if node is not None])
         key: list[Any] = [structure(dynamic), fixed, target]
         key += [
@@ -242,7 +252,7 @@ def _recording(
         if node in places:
             values.append(places[node])
         else:
-            values.append(_again(node, draws.get(node)))
+            values.append(_again(node, draws.get(node), target))
     return _Recording(program, values, outputs, metas, result, lent)
 
 
@@ -269,11 +279,14 @@ def _aliases(
     return found
 
 
-def _again(node: LazyNode, draw: Callable[[], Any] | None) -> Callable[[], Any]:
+def _again(node: LazyNode, draw: Callable[[], Any] | None, target: str) -> Callable[[], Any]:
     """Return what gives the value of a leaf: the words that were drawn, once, and then others."""
+    (value,) = placed([node], target)
     if draw is None:
-        return lambda: node.value
-    first = [node.value]
+        return lambda: value
+    first = [value]
+    if keeps_arrays(target):
+        return lambda: first.pop() if first else place(draw(), target)
     return lambda: first.pop() if first else draw()
 
 

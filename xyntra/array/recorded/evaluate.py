@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xyntra.array.recorded.graph import LEAF, NUMBER, LazyNode, RecordState
-from xyntra.array.recorded.placement import LENT, are_numpy, place, placed, target_of
+from xyntra.array.recorded.placement import LENT, are_numpy, keeps_arrays, place, placed, target_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
 from xyntra.array.recorded.settings import ArraySettings
@@ -130,7 +130,7 @@ def _call(graph: Graph, outputs: list[LazyNode]) -> GraphCall:
     places = graph.places
     values = [each.value for each in graph.leaves]
     target = ArraySettings.target
-    if target != "cpu" or not are_numpy(values):
+    if keeps_arrays(target) or not are_numpy(values):
         target = target_of(graph.leaves)
         values = placed(graph.leaves, target)
     key = (*graph.key, target, *[places[each] for each in outputs])
@@ -138,7 +138,7 @@ def _call(graph: Graph, outputs: list[LazyNode]) -> GraphCall:
     program, varying = _program(key, graph, given, outputs, target)
     if varying:
         elements = [_element(graph.numbers[place], given[place]) for place in varying]
-        values += elements if target == "cpu" else [place(each, target) for each in elements]
+        values += [place(each, target) for each in elements] if keeps_arrays(target) else elements
     return GraphCall(program, values, outputs)
 
 

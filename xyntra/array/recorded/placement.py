@@ -16,7 +16,17 @@ from typing import Any
 from xyntra.array.recorded.graph import LazyNode
 from xyntra.array.recorded.settings import ArraySettings
 
-__all__ = ["LENT", "are_numpy", "lend", "lends", "on_host", "place", "placed", "target_of"]
+__all__ = [
+    "LENT",
+    "are_numpy",
+    "keeps_arrays",
+    "lend",
+    "lends",
+    "on_host",
+    "place",
+    "placed",
+    "target_of",
+]
 
 LENT = "lent"
 """The operation of a node whose memory a result was written over."""
@@ -32,6 +42,14 @@ def _placer(target: str) -> Callable[[Any], Any] | None:
         return None
     _, ordinal = backend.locate(target)
     return lambda array: backend.place(array, ordinal)
+
+
+@lru_cache(maxsize=16)
+def keeps_arrays(target: str) -> bool:
+    """Tell whether arrays lie in memory of a target's device between calls."""
+    from xyntra.targets.table import backend_named
+
+    return backend_named(target).keeps_arrays
 
 
 def on_host(value: Any) -> bool:
