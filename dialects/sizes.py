@@ -37,6 +37,10 @@ class _Divided:
         first, second = self.dividend.at(sizes), self.divisor.at(sizes)
         return first // second if self.kind == "//" else first % second
 
+    def replaced(self, known: Mapping[str, Expr]) -> Expr:
+        dividend, divisor = self.dividend.replaced(known), self.divisor.replaced(known)
+        return dividend // divisor if self.kind == "//" else dividend % divisor
+
     def bounds(self, ranges: Mapping[str, Bounds]) -> Bounds:
         low, high = self.dividend.bounds(ranges)
         least, most = self.divisor.bounds(ranges)
@@ -134,6 +138,46 @@ class Expr:
                 value *= sizes[atom] if isinstance(atom, str) else atom.at(sizes)
             total += value
         return total
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The names of its symbols."""
+        found: set[str] = set()
+        for atoms, _ in self.terms:
+            for atom in atoms:
+                parts = () if isinstance(atom, str) else (atom.dividend, atom.divisor)
+                found.update([atom] if isinstance(atom, str) else [])
+                found.update(name for part in parts for name in part.symbols)
+        return frozenset(found)
+
+    def replaced(self, known: Mapping[str, Expr]) -> Expr:
+        """Return the expression with other ones in the place of some symbols."""
+        if self.symbols.isdisjoint(known):
+            return self
+        total = constant(0)
+        for atoms, factor in self.terms:
+            term = constant(factor)
+            for atom in atoms:
+                if isinstance(atom, str):
+                    term = term * known.get(atom, symbol(atom))
+                else:
+                    term = term * atom.replaced(known)
+            total = total + term
+        return total
+
+    def line(self, name: str) -> tuple[Expr, Expr] | None:
+        """Return `a` and `b` where it is `a * name + b`; None where it is no such sum."""
+        factor, rest = constant(0), constant(0)
+        for atoms, times in self.terms:
+            others = list(atoms)
+            if name in others:
+                others.remove(name)
+                factor += Expr(((tuple(others), times),))
+            else:
+                rest += Expr(((atoms, times),))
+        if name in factor.symbols or name in rest.symbols or not factor.terms:
+            return None
+        return factor, rest
 
     def bounds(self, ranges: Mapping[str, Bounds]) -> Bounds:
         """Return numbers that the value is never below, and never above."""

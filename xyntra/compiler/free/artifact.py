@@ -3,22 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 from torch_mlir import ir
 
 from xyntra.compiler.free.agreement import agree_plans
+from xyntra.compiler.free.conditions import check_conditions
 from xyntra.compiler.free.ends import check_ends
-from xyntra.compiler.free.samples import Samples, sample_sets, symbols_of
+from xyntra.compiler.free.samples import Samples, combinations, sample_sets, symbols_of
 from xyntra.compiler.kernels.module import compile_sources, sources_of, with_code
 from xyntra.compiler.levels import LoweredModel, lower_model, pack_artifact
 from xyntra.compiler.model_import import ModelImport, import_module
 from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.compiler.worker.request import Request
 from xyntra.dialects import make_context
-from xyntra.dialects.sizes import parse
+from xyntra.dialects.sizes import Expr, constant, parse
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.free import FreeSizes, FreeSymbol, KernelVariants
@@ -27,11 +27,6 @@ from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
 from xyntra.targets.table import backend_for
 
 __all__ = ["make_free_artifact"]
-
-_MOST_TRIED = 20_000
-"""Combinations of sizes for which guards are looked at one by one."""
-_EACH = 64
-"""Sizes of a dimension up to which, and ends of its range to which, each is looked at otherwise."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,8 @@ def make_free_artifact(
         XyntraError: the model is wrong or cannot be compiled.
     """
     request = replace(request, tuned={})  # schedules are found for one size
-    symbols = symbols_of(request.ranges)
+    symbols = symbols_of(request.ranges, _relations(request))
+    check_conditions(request, symbols)
     with make_context(), ir.Location.unknown():
         found = _agreed(request, symbols)
         graph = build_source_graph(found.models[0].imported, ModelImport(request).op_types())
@@ -75,6 +71,20 @@ def make_free_artifact(
         plan, code = compiler.compiled(sources)
         text = found.models[0].text
         return pack_artifact(request, plan, code, text, graph.to_bytes()).to_bytes()
+
+
+def _relations(request: Request) -> dict[str, Expr]:
+    """Return what dimensions are decided by those that are free, as expressions of their names."""
+    found = {name: parse(text) for name, text in request.relations.items()}
+    if request.kind == "onnx":
+        from xyntra.frontends.onnx.inputs.related_sizes import related_sizes_of
+
+        known = {name: constant(size) for name, size in request.dims.items()}
+        for name, expression in related_sizes_of(request.model).items():
+            relation = expression.replaced(known)
+            if len(relation.terms) > 1 and relation.symbols <= set(request.ranges):
+                found.setdefault(name, relation)
+    return found
 
 
 def _check_ends(request: Request, found: _Agreed, symbols: tuple[FreeSymbol, ...]) -> None:
@@ -126,14 +136,15 @@ def request_at(
 ) -> Request:
     """Return the request for one size of each dimension, by identifiers."""
     known = {symbol.name: sizes[symbol.identifier] for symbol in symbols}
+    said = {*request.ranges, *request.relations}
     shapes = dict(request.shapes)
     for name, names in request.named.items():
         pairs = zip(names, shapes[name], strict=True)
         shapes[name] = tuple(known.get(each, size) for each, size in pairs)
     placed = {each for names in request.named.values() for each in names}
-    dims = {name: size for name, size in known.items() if name not in placed}
+    dims = {name: size for name, size in known.items() if name in said - placed}
     dims.update(request.dims)
-    return replace(request, dims=dims, shapes=shapes, ranges={}, named={})
+    return replace(request, dims=dims, shapes=shapes, ranges={}, named={}, relations={})
 
 
 def _refused(symbols: Sequence[FreeSymbol], failure: XyntraError | None) -> XyntraError:
@@ -229,7 +240,7 @@ class _Kernels:
                 )
                 for each in conditions
             )
-            for sizes in _combinations(self.symbols)
+            for sizes in combinations(self.symbols)
         )
 
     def _refused(self, name: str, failure: CompileError | None) -> XyntraError:
@@ -330,22 +341,6 @@ def _checked(outcome: CompiledKernel | CompileError) -> CompiledKernel:
 
 
 def _nothing() -> None: ...
-
-
-def _combinations(symbols: Sequence[FreeSymbol]) -> Iterator[dict[str, int]]:
-    """Yield sizes for which guards are looked at: all of them, or those near ends, and some."""
-    total = 1
-    for symbol in symbols:
-        total *= len(symbol.sizes)
-    choices = []
-    for symbol in symbols:
-        sizes: Sequence[int] = symbol.sizes
-        if total > _MOST_TRIED:
-            step = max(1, len(sizes) // _EACH)
-            sizes = sorted({*sizes[:_EACH], *sizes[::step], *sizes[-_EACH:]})
-        choices.append(sizes)
-    for sizes in product(*choices):
-        yield {each.identifier: size for each, size in zip(symbols, sizes, strict=True)}
 
 
 def _words() -> int:

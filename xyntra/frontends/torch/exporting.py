@@ -23,13 +23,16 @@ _MORE = ("_native_batch_norm_legit",)
 
 
 def export_module(
-    module: torch.nn.Module, inputs: Mapping[str, Any] | Sequence[Any] | None
+    module: torch.nn.Module,
+    inputs: Mapping[str, Any] | Sequence[Any] | None,
+    dynamic_shapes: Any = None,
 ) -> torch.export.ExportedProgram:
     """Return a module exported for example inputs.
 
     Args:
         module: the module, in the mode (training or not) that it is to run in.
         inputs: tensors, numpy arrays or shapes (of float32), in order or by name, on any device.
+        dynamic_shapes: which of their dimensions are free, as `torch.export.export` takes them.
 
     Raises:
         InputError: there are no example inputs, or the module does not take them.
@@ -47,7 +50,9 @@ def export_module(
     keywords = {k: _example(v, device) for k, v in given.items()}
     try:
         with torch.no_grad(), _quietly():
-            return torch.export.export(module, arguments, keywords, strict=False)
+            return torch.export.export(
+                module, arguments, keywords, dynamic_shapes=dynamic_shapes, strict=False
+            )
     except XyntraError:  # of a module that interprets TorchScript
         raise
     except Exception as error:  # torch.export raises whatever the module and the tracer raise
@@ -115,6 +120,14 @@ def _example(value: Any, device: torch.device) -> Any:
 
 def _failure(error: Exception) -> UnsupportedError:
     text = str(error)
+    if "Constraints violated" in text or "dynamic_shapes" in text:
+        return UnsupportedError(
+            "free-dimension",
+            "PyTorch cannot leave these dimensions free",
+            cause=text,
+            hint="leave a dimension that has one size out of dynamic_shapes; Dim.AUTO leaves free"
+            " what can be, and an example of size 1 or 0 is taken for a size",
+        )
     if "data-dependent" in text or "GuardOnDataDependent" in type(error).__name__:
         return UnsupportedError(
             "torch-data-dependent",
