@@ -68,7 +68,9 @@ class SizeBinder:
         for source in self._sources:
             port, shape = self._ports[source.input], shapes[source.input]
             size = self._solved(source, shape, values, bound)
-            self._check_range(self._named[source.name], size, port, shape)
+            symbol = self._named[source.name]
+            if size not in symbol.values:
+                raise self._out_of_range(symbol, size * symbol.unit, port, shape)
             bound[source.name], values[source.name] = (size, port), size
         for port, expressions, shape in zip(self._ports, self._shapes, shapes, strict=True):
             for axis, (expression, size) in enumerate(zip(expressions, shape, strict=True)):
@@ -86,28 +88,29 @@ class SizeBinder:
         """Return the size that the dimension of an input gives a symbol."""
         size, factor, rest = shape[source.axis], source.factor.at(values), source.rest.at(values)
         found, left = divmod(size - rest, factor)
+        symbol, expression = self._named[source.name], self._shapes[source.input][source.axis]
+        if left and named_text(expression, [symbol]) == symbol.name:
+            raise self._out_of_range(symbol, size, self._ports[source.input], shape)
         if left or found < 0:
             port = self._ports[source.input]
-            shown = self._shown(self._shapes[source.input][source.axis])
-            what = f"dimension {source.axis} is {size}, which is no {shown}"
+            what = f"dimension {source.axis} is {size}, which is no {self._shown(expression)}"
             raise self._wrong(port, shape, "give sizes that fit", what, *self._causes(bound))
         return found
 
-    def _check_range(
+    def _out_of_range(
         self, symbol: FreeSymbol, size: int, port: Port, shape: tuple[int, ...]
-    ) -> None:
-        if size in symbol.sizes:
-            return
-        steps = f" in steps of {symbol.step}" if symbol.step > 1 else ""
+    ) -> InputError:
+        sizes = symbol.sizes
+        steps = f" in steps of {sizes.step}" if sizes.step > 1 else ""
         what, more = "that size", "0"
         if size:
             what = "more sizes"
-            more = f"range({min(symbol.low, size)}, {max(symbol.high, size) + 1})"
-        raise self._wrong(
+            more = f"range({min(sizes[0], size)}, {max(sizes[-1], size) + 1})"
+        return self._wrong(
             port,
             shape,
             f"compile it for {what}: dims={{{symbol.name!r}: {more}}}",
-            f"{symbol.name} = {size} is not in its range, {symbol.low} to {symbol.high}{steps}",
+            f"{symbol.name} = {size} is not in its range, {sizes[0]} to {sizes[-1]}{steps}",
         )
 
     def _contradiction(
@@ -127,8 +130,8 @@ class SizeBinder:
 
     def _causes(self, bound: Mapping[str, tuple[int, Port]]) -> list[str]:
         return [
-            f"input '{first.name}' bound {self._named[name].name} = {size}"
-            for name, (size, first) in bound.items()
+            f"input '{port.name}' bound {self._named[name].name} = {size * self._named[name].unit}"
+            for name, (size, port) in bound.items()
         ]
 
     def _wrong(self, port: Port, shape: tuple[int, ...], hint: str, *causes: str) -> InputError:

@@ -23,12 +23,14 @@ class FreeSymbol:
     Attributes:
         name: what the model, or the user, calls it.
         identifier: what expressions call it.
-        low, high: its least and largest size.
-        step: sizes are `low` and any number of steps more.
-        hint: a usual size, for which estimates are made.
-        shown: the size that the shapes and costs of the plan are for.
+        low, high: its least and largest value.
+        step: values are `low` and any number of steps more.
+        hint: a usual value, for which estimates are made.
+        shown: the value that the shapes and costs of the plan are for.
         definition: of a size that others decide, such as the sum of two, the expression of these,
             which come before it; "" for one that is free by itself.
+        unit: the size of the dimension is so many times the value. With one of 32, a half or an
+            eighth of the size is exact, as strides of convolutions need.
     """
 
     name: str
@@ -39,11 +41,17 @@ class FreeSymbol:
     hint: int
     shown: int
     definition: str = ""
+    unit: int = 1
+
+    @property
+    def values(self) -> range:
+        """All values that it may have."""
+        return range(self.low, self.high + 1, self.step)
 
     @property
     def sizes(self) -> range:
-        """All sizes that it may have."""
-        return range(self.low, self.high + 1, self.step)
+        """All sizes that the dimension may have."""
+        return range(self.low * self.unit, self.high * self.unit + 1, self.step * self.unit)
 
 
 def with_defined(symbols: Sequence[FreeSymbol], sizes: Mapping[str, int]) -> dict[str, int]:
@@ -57,8 +65,14 @@ def with_defined(symbols: Sequence[FreeSymbol], sizes: Mapping[str, int]) -> dic
 
 def named_text(expression: Expr, symbols: Sequence[FreeSymbol]) -> str:
     """Return an expression as users read it, in the names of the symbols."""
-    names = {each.identifier: each.name for each in symbols}
-    return re.sub(r"[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), str(expression))
+    text = str(expression)
+    names = {}
+    for each in symbols:
+        names[each.identifier] = each.name if each.unit == 1 else f"({each.name}/{each.unit})"
+        if each.unit > 1:
+            text = re.sub(rf"\b{each.unit}\*{each.identifier}\b", f"@{each.identifier}", text)
+            names[f"@{each.identifier}"] = each.name
+    return re.sub(r"@?[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), text)
 
 
 @dataclass(frozen=True)
@@ -150,7 +164,10 @@ def _symbol(entry: Mapping[str, Any]) -> FreeSymbol:
     if not 0 < low <= high or step < 1:
         raise ValueError("a free dimension has no sizes")
     names = str(entry["name"]), str(entry["identifier"])
-    return FreeSymbol(*names, low, high, step, hint, shown, str(entry["definition"]))
+    unit = int(entry["unit"])
+    if unit < 1:
+        raise ValueError("a free dimension has no sizes")
+    return FreeSymbol(*names, low, high, step, hint, shown, str(entry["definition"]), unit)
 
 
 def _kernel(entry: Mapping[str, Any]) -> KernelVariants:

@@ -135,7 +135,7 @@ def request_at(
     request: Request, symbols: Sequence[FreeSymbol], sizes: Mapping[str, int]
 ) -> Request:
     """Return the request for one size of each dimension, by identifiers."""
-    known = {symbol.name: sizes[symbol.identifier] for symbol in symbols}
+    known = {each.name: each.unit * sizes[each.identifier] for each in symbols}
     said = {*request.ranges, *request.relations}
     shapes = dict(request.shapes)
     for name, names in request.named.items():
@@ -159,7 +159,7 @@ def _refused(symbols: Sequence[FreeSymbol], failure: XyntraError | None) -> Xynt
         place=place or "",
         cause=cause,
         hint="give a size, and compile the model once for each: "
-        + f"dims={{{symbols[0].name!r}: {symbols[0].hint}}}",
+        + f"dims={{{symbols[0].name!r}: {symbols[0].hint * symbols[0].unit}}}",
     )
 
 

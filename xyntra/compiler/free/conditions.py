@@ -26,7 +26,6 @@ def check_conditions(request: Request, symbols: Sequence[FreeSymbol]) -> None:
     from xyntra.frontends.torch.sized_program import check_guards, sizes_at
 
     program = AtenProgram.from_bytes(request.model)
-    names = [each.name for each in symbols]
     for sizes in combinations(symbols, _MOST_TRIED):
-        named = dict(zip(names, sizes.values(), strict=True))
+        named = {each.name: each.unit * sizes[each.identifier] for each in symbols}
         check_guards(program, sizes_at(program, {**request.dims, **named}))

@@ -60,7 +60,7 @@ def _at_an_end(symbols: Sequence[FreeSymbol], sizes: Sizes) -> bool:
 def _points(symbols: Sequence[FreeSymbol], usual: Sizes) -> Iterator[dict[str, int]]:
     free = [each for each in symbols if not each.definition]
     for symbol in free:
-        sizes = symbol.sizes
+        sizes = symbol.values
         last = len(sizes) - 1
         for place in sorted({0, min(1, last), min(2, last), last // 2, max(0, last - 1), last}):
             yield with_defined(symbols, {**usual, symbol.identifier: sizes[place]})

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
-from xyntra.dialects.sizes import Expr, parse, symbol
+from xyntra.dialects.sizes import Expr, constant, parse, symbol
 from xyntra.plan.free import FreeSymbol, with_defined
 
 __all__ = ["Samples", "combinations", "sample_sets", "symbols_of", "with_related"]
@@ -47,7 +47,9 @@ def symbols_of(
     for name, (low, high, step) in ranges.items():
         usual = min(high, max(low, _USUAL if high > _FEW * _LEAST else 1))
         identifier = _identifier(name, found)
-        found.append(FreeSymbol(name, identifier, low, high, step, usual, usual))
+        unit = step if low % step == 0 else 1
+        values = (low // unit, high // unit, step // unit, usual // unit, usual // unit)
+        found.append(FreeSymbol(name, identifier, *values, unit=unit))
     return with_related(found, relations or {})
 
 
@@ -56,7 +58,7 @@ def with_related(
 ) -> tuple[FreeSymbol, ...]:
     """Return symbols and those of `relations`, whose expressions are of the former's names."""
     found = list(symbols)
-    known = {each.name: symbol(each.identifier) for each in symbols}
+    known = {each.name: constant(each.unit) * symbol(each.identifier) for each in symbols}
     ranges = {each.identifier: (each.low, each.high) for each in symbols}
     hints = {each.identifier: each.hint for each in symbols}
     for name, relation in relations.items():
@@ -97,10 +99,10 @@ def combinations(
     total = 1
     free = [each for each in symbols if not each.definition]
     for each in free:
-        total *= len(each.sizes)
+        total *= len(each.values)
     choices = []
     for each in free:
-        sizes: Sequence[int] = each.sizes
+        sizes: Sequence[int] = each.values
         if total > most:
             step = max(1, len(sizes) // _EACH)
             sizes = sorted({*sizes[:_EACH], *sizes[::step], *sizes[-_EACH:]})
@@ -166,7 +168,7 @@ def _is_telling(size: int) -> bool:
 def _fitting(free: FreeSymbol, *, inside: bool) -> list[int]:
     """Return sizes that can be told from other numbers."""
     if free.step > 1:
-        sizes = free.sizes if inside else range(free.low, 4000, free.step)
+        sizes = free.values if inside else range(free.low, 4000, free.step)
         factors = [size for size in sizes if size // free.step in _PRIMES]
         return factors or [size for size in sizes if size >= _LEAST]
     if inside:
