@@ -27,7 +27,6 @@ def agree_plans(
     Raises:
         CompileError: `plan-not-free`, they differ in something else.
     """
-
     fitter = Fitter(samples)
 
     def sizes(values: Sequence[int], place: str) -> str:

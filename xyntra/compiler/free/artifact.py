@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ from torch_mlir import ir
 from xyntra.compiler.free.agreement import agree_plans
 from xyntra.compiler.free.conditions import check_conditions
 from xyntra.compiler.free.ends import check_ends
+from xyntra.compiler.free.folds import sized_folds
 from xyntra.compiler.free.samples import Samples, combinations, sample_sets, symbols_of
 from xyntra.compiler.kernels.module import compile_sources, sources_of, with_code
 from xyntra.compiler.levels import LoweredModel, lower_model, pack_artifact
@@ -20,13 +22,17 @@ from xyntra.compiler.worker.request import Request
 from xyntra.dialects import make_context
 from xyntra.dialects.sizes import Expr, constant, parse
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
+from xyntra.frontends.onnx.folding.record import FoldRecord, recording
 from xyntra.plan.build_source import build_source_graph
-from xyntra.plan.free import FreeSizes, FreeSymbol, KernelVariants
+from xyntra.plan.free import FreeSizes, FreeSymbol, KernelVariants, with_defined
 from xyntra.plan.plan import Plan
 from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
 from xyntra.targets.table import backend_for
 
 __all__ = ["make_free_artifact"]
+
+
+_CLASH = "sample-clash"
 
 
 @dataclass(frozen=True)
@@ -56,21 +62,52 @@ def make_free_artifact(
     symbols = symbols_of(request.ranges, _relations(request))
     check_conditions(request, symbols)
     with make_context(), ir.Location.unknown():
-        found = _agreed(request, symbols)
-        graph = build_source_graph(found.models[0].imported, ModelImport(request).op_types())
+        try:
+            return _artifact(request, symbols, server, meanwhile)
+        except UnsupportedError as error:
+            kept = _sized_folds(request, symbols)
+            if not kept or error.code != "free-dimension":
+                raise
+            with recording(FoldRecord(kept)):
+                return _artifact(request, symbols, server, meanwhile)
 
-        def compare() -> None:
-            _check_ends(request, found, symbols)
-            meanwhile()
 
-        sources = [
-            {each.name: each for each in sources_of(model.module, model.plan, request)}
-            for model in found.models
-        ]
-        compiler = _Kernels(request, server, compare, found, symbols)
-        plan, code = compiler.compiled(sources)
-        text = found.models[0].text
-        return pack_artifact(request, plan, code, text, graph.to_bytes()).to_bytes()
+def _artifact(
+    request: Request,
+    symbols: tuple[FreeSymbol, ...],
+    server: ForkServer | None,
+    meanwhile: Callable[[], None],
+) -> bytes:
+    found = _agreed(request, symbols)
+    graph = build_source_graph(found.models[0].imported, ModelImport(request).op_types())
+
+    def compare() -> None:
+        _check_ends(request, found, symbols)
+        meanwhile()
+
+    sources = [
+        {each.name: each for each in sources_of(model.module, model.plan, request)}
+        for model in found.models
+    ]
+    compiler = _Kernels(request, server, compare, found, symbols)
+    plan, code = compiler.compiled(sources)
+    text = found.models[0].text
+    return pack_artifact(request, plan, code, text, graph.to_bytes()).to_bytes()
+
+
+def _sized_folds(request: Request, symbols: tuple[FreeSymbol, ...]) -> frozenset[str]:
+    samples = next(sample_sets(symbols), None)
+    if samples is None:
+        return frozenset()
+
+    def import_at(sizes: Mapping[str, int]) -> ir.Module:
+        return import_module(request_at(request, symbols, sizes))
+
+    least = with_defined(symbols, {each.identifier: each.low for each in symbols})
+    try:
+        return sized_folds(request, [*samples[:2], least], import_at)
+    except XyntraError:
+        return frozenset()
 
 
 def _relations(request: Request) -> dict[str, Expr]:
@@ -107,15 +144,32 @@ def _check_ends(request: Request, found: _Agreed, symbols: tuple[FreeSymbol, ...
 def _agreed(request: Request, symbols: tuple[FreeSymbol, ...]) -> _Agreed:
     failure: XyntraError | None = None
     lowered: dict[tuple[int, ...], LoweredModel] = {}
-    for samples in sample_sets(symbols):
+    tried = [(each, strict) for strict in (True, False) for each in sample_sets(symbols)]
+    for samples, strict in tried:
         try:
-            models = tuple(_lowered(request, symbols, sample, lowered) for sample in samples)
+            models: list[LoweredModel] = []
+            for sample in samples:
+                models.append(_lowered(request, symbols, sample, lowered))
+                if strict and len(models) == 2:
+                    _check_numbers(models, samples)
             agreed = agree_plans([model.plan for model in models], samples, symbols)
-            return _Agreed(samples, models, *agreed)
+            return _Agreed(samples, tuple(models), *agreed)
         except XyntraError as error:
-            if failure is None or error.code == "plan-not-free":
+            if failure is None or error.code == "plan-not-free" or failure.code == _CLASH:
                 failure = error
     raise _refused(symbols, failure)
+
+
+def _check_numbers(models: Sequence[LoweredModel], samples: Samples) -> None:
+    """Check that no size of a sample is a number that the model has anyway.
+
+    Raises:
+        CompileError: `sample-clash`, one is.
+    """
+    texts = [set(re.findall(r"\d+", str(model.imported))) for model in models]
+    sizes = {str(size) for sample in samples for size in sample.values()}
+    if clash := sizes & set.intersection(*texts):
+        raise CompileError(_CLASH, f"{min(clash)} is a size and another number")
 
 
 def _lowered(
