@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a model computes of a size alone: positions that are counted, and masks of them."""
+"""Positions that a model counts, and masks of them, which follow the size of a call."""
 
 from typing import Any
 

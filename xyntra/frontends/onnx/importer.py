@@ -31,7 +31,6 @@ from xyntra.frontends.onnx.control.specialised import Specialised, ValueWanted
 from xyntra.frontends.onnx.file.names import check_texts
 from xyntra.frontends.onnx.folding.fold import fold
 from xyntra.frontends.onnx.folding.mask_weights import MaskWeights
-from xyntra.frontends.onnx.folding.record import fold_record
 from xyntra.frontends.onnx.functions import bound_nodes, deep_recursion, schema_function
 from xyntra.frontends.onnx.import_failures import failure_of_import
 from xyntra.frontends.onnx.inputs.bound_values import bind_values
@@ -133,7 +132,6 @@ class _Importer:
         self.main = MainFunction(context)
         self.b = self.main.b
         self.masks = MaskWeights(model.graph)
-        self.folds = fold_record()
 
     def run(
         self,
@@ -327,10 +325,8 @@ class _Importer:
         if sized is not None:
             return sized
         if not domain and all(op is None or isinstance(op, np.ndarray) for op in operands):
-            names = list(proto.output)
-            folded = None if self.folds.keeps(names) else self._guarded(fold, node)
+            folded = self._guarded(fold, node)
             if folded is not None:
-                self.folds.note(names, folded)
                 return folded
         handler = find_handler(domain, proto.op_type)
         if handler is not None:
