@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Union
 
 __all__ = ["Bounds", "Expr", "constant", "parse", "symbol"]
@@ -235,6 +235,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> Expr:
     """Read an expression.
 

@@ -48,3 +48,32 @@ def test_positions_and_masks_are_those_of_the_call() -> None:
         x = np.random.default_rng(n).standard_normal((n, 8)).astype(np.float32)
         expected = np.cumsum(x.astype(np.float64) + TABLE[:n], 0)
         np.testing.assert_allclose(exe(x), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_sums_and_indexed_elements_find_their_rows() -> None:
+    """Rows are as long as a size: a running sum, and elements that indices choose."""
+    op = onnx.helper.make_node
+    nodes = [
+        op("CumSum", ["x", "axis"], ["sums"]),
+        op("GatherElements", ["sums", "places"], ["y"], axis=1),
+    ]
+    inputs = {"x": ["m", "n"], "places": ["m", "n", "int64"]}
+    values = [
+        onnx.helper.make_tensor_value_info(
+            name, onnx.TensorProto.INT64 if "int64" in shape else onnx.TensorProto.FLOAT, shape[:2]
+        )
+        for name, shape in inputs.items()
+    ]
+    result = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    axis = onnx.numpy_helper.from_array(np.array(1), "axis")
+    graph = onnx.helper.make_graph(nodes, "g", values, [result], [axis])
+    opsets = [onnx.helper.make_opsetid("", 18)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    settings = {"cache": False, "strict": True}
+    dims = {"m": range(1, 9), "n": range(1, 101)}
+    exe = xyntra.compile(model, target="cpu", dims=dims, config=settings)
+    for m, n in ((1, 1), (3, 17), (8, 100)):
+        rng = np.random.default_rng(n)
+        x, places = rng.standard_normal((m, n)).astype(np.float32), rng.integers(0, n, (m, n))
+        expected = np.take_along_axis(np.cumsum(x.astype(np.float64), 1), places, 1)
+        np.testing.assert_allclose(exe(x, places), expected, rtol=1e-4, atol=1e-4)

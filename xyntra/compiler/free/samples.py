@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, product
 
 from xyntra.dialects.sizes import Expr, constant, parse, symbol
@@ -117,7 +118,7 @@ def _near(symbols: Sequence[FreeSymbol], *, inside: bool, skipped: int) -> Sampl
 
     Args:
         symbols: what has sizes.
-        inside: whether none is beyond its range.
+        inside: whether none is beyond its range, if that has enough.
         skipped: how many of the nearest ones are left out.
     """
     free = [each for each in symbols if not each.definition]
@@ -127,9 +128,11 @@ def _near(symbols: Sequence[FreeSymbol], *, inside: bool, skipped: int) -> Sampl
     choices = []
     for each in free:
         sizes = _fitting(each, inside=inside)
+        if len(sizes) < skipped + _SAMPLES:  # of this range no more than of any other one
+            sizes = _fitting(each, inside=False)
         if each.identifier in defined and each.step == 1:
             sizes += [2 * size for size in sizes if not inside or 2 * size <= each.high]
-        near = sorted(sizes, key=lambda size, hint=each.hint: abs(size - hint))  # type: ignore[misc]
+        near = sorted(sizes, key=partial(_distance, each.hint))
         choices.append(near[skipped:])
     taken: set[int] = set()
     found: list[dict[str, int]] = []
@@ -158,6 +161,12 @@ def _untaken(
         if len({*values} - taken) == len(values) and all(map(_is_telling, others)):
             return sample
     return None
+
+
+def _distance(hint: int, size: int) -> tuple[bool, int]:
+    """Order sizes by how near they are; those beside powers of two come last."""
+    beside = any(each & (each - 1) == 0 for each in (size - 1, size + 1))
+    return beside, abs(size - hint)
 
 
 def _is_telling(size: int) -> bool:
