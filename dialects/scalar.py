@@ -8,6 +8,8 @@ operator must have one dtype: conversions are written out with `cast`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -18,6 +20,10 @@ Number = int | float | bool
 
 AT_MOST_ZERO = "xyntra.at_most_zero"
 """Unit attribute of a math.exp whose operand is at most 0, or NaN."""
+
+size_code: ContextVar[Callable[[int], ir.Value | None] | None]
+size_code = ContextVar("size_code", default=None)
+"""Returns the code, an index, of a number that a kernel is told when it runs; None for others."""
 
 _FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
 _SIGNED_PREDICATES = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
@@ -36,6 +42,9 @@ def emit(
 def constant(value: Number, dtype: str) -> Scalar:
     """A scalar constant of `dtype`."""
     type_ = mlir_type(dtype, ir.Context.current)
+    told = _told(value, dtype)
+    if told is not None:
+        return Scalar(emit("arith.index_cast", [told], type_), dtype)
     if dtype in NARROW_TYPES:
         value = _narrow_bits(value, dtype)
     if is_float(dtype):
@@ -43,6 +52,13 @@ def constant(value: Number, dtype: str) -> Scalar:
     else:
         attribute = ir.IntegerAttr.get(type_, _wrap(int(value), bit_width(dtype)))
     return Scalar(emit("arith.constant", [], type_, value=attribute), dtype)
+
+
+def _told(value: Number, dtype: str) -> ir.Value | None:
+    code = size_code.get()
+    if code is None or isinstance(value, float | bool) or is_float(dtype):
+        return None
+    return code(value)
 
 
 def _narrow_bits(value: Number, dtype: str) -> int:

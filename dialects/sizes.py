@@ -68,6 +68,13 @@ class Expr:
         (atoms, factor), *others = self.terms
         return factor if not atoms and not others else None
 
+    @property
+    def is_remainder(self) -> bool:
+        """Whether it is what a division leaves."""
+        atoms, factor = self.terms[0] if len(self.terms) == 1 else ((), 1)
+        only = atoms[0] if len(atoms) == 1 else ""
+        return factor == 1 and isinstance(only, _Divided) and only.kind == "%"
+
     def __str__(self) -> str:
         if not self.terms:
             return "0"

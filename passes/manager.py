@@ -8,7 +8,7 @@ itself: ours as a call, an upstream one in a pass manager of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -157,7 +157,8 @@ def _run(step: Runnable, module: ir.Operation, settings: _Settings) -> None:
     for hook in settings.hooks:
         hook.before(step.name, module)
     try:
-        with span(step.name, "pass"):
+        # Passes of ours are spans wherever they are called.
+        with span(step.name, "pass") if step.ours is None else nullcontext():
             _run_checked(step, module, settings)
     except XyntraError as error:
         if isinstance(error, CompileError):

@@ -20,15 +20,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
+from xyntra.spans import span
 
 __all__ = [
     "Pass",
@@ -92,7 +93,20 @@ def register_pass(cls: PassType) -> PassType:
         _require(module == name.replace("-", "_"), cls, f"to be in {name.replace('-', '_')}.py")
     known = _registered.setdefault(name, cls)
     _require(known is cls, cls, f"a name of its own: {known.__module__} has '{name}' already")
+    if not hasattr(cls.run, "__wrapped__"):
+        cls.run = _recorded(cls.run, name)
     return cls
+
+
+def _recorded(run: Callable[..., None], name: str) -> Callable[..., None]:
+    """Return `run`, whose calls are spans of a trace, whoever calls it."""
+
+    @wraps(run)
+    def recorded(self: Any, module: ir.Operation) -> None:
+        with span(name, "pass"):
+            run(self, module)
+
+    return recorded
 
 
 def find_pass(name: str) -> type[Any]:

@@ -73,6 +73,9 @@ def test_a_trace_holds_compiling_and_calls(model: Path, tmp_path: Path) -> None:
     kinds = {each["cat"] for each in spans}
     assert {"compile", "pass", "kernel", "call"} <= kinds
     assert {"fuse-operations", "call", "load"} <= {each["name"] for each in spans}
+    lowering = {"schedule-nests", "LLVM: optimise", "LLVM: emit code"}
+    compiled = {each["pid"] for each in spans if each["cat"] == "kernel"}
+    assert lowering <= {each["name"] for each in spans if each["pid"] in compiled}
     # The process that compiles the model, the one that compiles kernels, and this one.
     assert len({each["pid"] for each in spans}) >= 3
     names = {each["args"]["name"] for each in events if each["name"] == "process_name"}

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 
 from xyntra.errors import XyntraError
-from xyntra.tools.commands import bench, compare, devices, explain, tune, tuned
+from xyntra.tools.commands import bench, compare, devices, explain, occupancy, tune, tuned
 from xyntra.tools.commands import compile as compile_command
 from xyntra.tools.commands import run as run_command
 from xyntra.tools.commands.report import ReportAction
@@ -25,6 +25,7 @@ _COMMANDS = {
     "explain": explain,
     "bench": bench,
     "compare": compare,
+    "occupancy": occupancy,
     "tune": tune,
     "tuned": tuned,
     "devices": devices,

@@ -122,7 +122,7 @@ class Config:
     target: str = _setting(
         pattern(
             '"auto" or a target such as "cpu", "cuda:1" or "cuda:sm_90a"',
-            r"[a-z][a-z0-9_-]*(:[a-z0-9_]+)?",
+            r"[a-z][a-z0-9_-]*(:[a-z0-9_-]+)?",
         ),
         "auto",
         codegen=True,

@@ -21,11 +21,20 @@ from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
 from xyntra.spans import calls_recorded, span
 from xyntra.suggestions import did_you_mean
-from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program, StreamProgram
+from xyntra.targets.base import (
+    DeviceProgram,
+    Future,
+    HostProgram,
+    PlainProgram,
+    Program,
+    StreamProgram,
+)
 from xyntra.targets.checked_program import checked_program
 from xyntra.targets.stateful_program import StatefulProgram, stateful_program
+from xyntra.targets.table import backend_of
 
 if TYPE_CHECKING:
+    from xyntra.targets.launch_resources import LaunchResources
     from xyntra.targets.submitted_calls import CallQueue
 
 Array = np.ndarray[Any, Any]
@@ -46,6 +55,8 @@ class Executable:
         loaded_for: the target and the number of threads that it was loaded for, for copies.
         restore: loads what a pickle holds: a saved model without its weights, the weights, and
             `loaded_for`. A function that pickle finds by its name; None where none is wanted.
+        whole: where `weights` are what the load made of the model's, the artifact that takes
+            those, with their dtypes and shapes by name.
     """
 
     def __init__(
@@ -55,8 +66,10 @@ class Executable:
         weights: Mapping[str, Array],
         loaded_for: tuple[str, int | None] = ("auto", None),
         restore: Callable[[bytes, Mapping[str, Array], str, int | None], Executable] | None = None,
+        whole: tuple[Artifact, Mapping[str, Any]] | None = None,
     ) -> None:
         self.artifact = artifact
+        self._whole = whole or (artifact, kinds_of(weights, artifact.plan))
         checked = checked_program(program, artifact.plan)
         self._program = checked = stateful_program(checked, program, artifact.plan)
         self._device = checked if isinstance(checked, DeviceProgram) else None
@@ -209,12 +222,14 @@ class Executable:
         return self._program.run_at
 
     def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None] | None:
-        """Return a function that runs the model on arrays of numpy that fit; None on a GPU.
+        """Return a function that runs the model on arrays that fit; None where there is none.
 
         It takes the inputs in order, and returns the outputs in new arrays, or None, having done
-        nothing, where an input is no contiguous array of numpy of the right dtype and shape.
+        nothing, where an input is no contiguous array of the right dtype and shape: of numpy, or on
+        a GPU one that was placed there. Inputs that outputs are written over share memory with
+        nothing else.
         """
-        return self._program.plain_call() if isinstance(self._program, HostProgram) else None
+        return self._program.plain_call() if isinstance(self._program, PlainProgram) else None
 
     def stream_call(self) -> Callable[..., None]:
         """Return a function that puts a model for a GPU on a stream, and checks nothing.
@@ -306,6 +321,21 @@ class Executable:
             raise UnsupportedError("target-unsupported", "the CPU has no launches")
         return self._device.launches(addresses)
 
+    def launch_resources(self, *, predicted: bool = False) -> Sequence[LaunchResources]:
+        """Return what every launch of a call occupies of the GPU, in order.
+
+        Args:
+            predicted: concluded from what ptxas says, for a GPU that need not be there, instead of
+                asked of the driver.
+
+        Raises:
+            UnsupportedError: `no-occupancy`: it is not for NVIDIA GPUs.
+            DeviceError: the GPU, or ptxas, is missing, or failed.
+        """
+        if predicted or self._device is None:
+            return backend_of(self.artifact.target).predicted_resources(self.artifact)
+        return self._device.launch_resources()
+
     def explain_launches(self, nanoseconds: Sequence[int] | None = None) -> str:
         """A table of what every launch on a GPU occupies, and how fast it was; "" on the CPU.
 
@@ -354,7 +384,11 @@ class Executable:
         Raises:
             ArchiveError: the file cannot be written.
         """
-        replace_file(path, self._container(weights=weights))
+        if not weights:
+            replace_file(path, _container(*self._whole))
+            return
+        held = {name: self._weights[name] for name in self.plan.parameters}
+        replace_file(path, _container(self.artifact, kinds_of(held, self.plan), held))
 
     def save_web(self, folder: str | os.PathLike[str], *, title: str = "") -> None:
         """Write a folder that runs a model for WebGPU in a browser, from any static server.
@@ -381,21 +415,28 @@ class Executable:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._restore is None:
             raise TypeError("this executable was not made to be pickled")
-        data = b"".join(self._container(weights=False))
         held = {name: self._weights[name] for name in self.plan.parameters}
+        data = b"".join(_container(self.artifact, kinds_of(held, self.plan)))
         return self._restore, (data, held, *self._loaded_for)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Executable:
         # Weights are read-only: copies share them.
         return copy.copy(self)
 
-    def _container(self, *, weights: bool) -> Iterable[bytes | memoryview]:
-        """The compiled model as a file of `save`, in parts."""
-        held = {name: self._weights[name] for name in self.plan.parameters}
-        meta = {name: [array.dtype.name, list(array.shape)] for name, array in held.items()}
-        blobs = {WEIGHT + name: _bytes(array) for name, array in held.items() if weights}
-        described = {**self.artifact.meta(), "weights": meta, "weights_apart": not weights}
-        return write_container(described, {**self.artifact.blobs(), **blobs})
+
+def kinds_of(weights: Mapping[str, Array], plan: Plan) -> dict[str, Any]:
+    """Return dtype and shape of what `plan` takes of `weights`, by name."""
+    held = {name: weights[name] for name in plan.parameters if name in weights}
+    return {name: [array.dtype.name, list(array.shape)] for name, array in held.items()}
+
+
+def _container(
+    artifact: Artifact, kinds: Mapping[str, Any], held: Mapping[str, Array] | None = None
+) -> Iterable[bytes | memoryview]:
+    """Return a file of `save`, in parts; without weights unless they are given."""
+    blobs = {WEIGHT + name: _bytes(array) for name, array in (held or {}).items()}
+    described = {**artifact.meta(), "weights": dict(kinds), "weights_apart": held is None}
+    return write_container(described, {**artifact.blobs(), **blobs})
 
 
 def _bytes(array: Array) -> memoryview:

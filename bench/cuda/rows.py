@@ -17,7 +17,7 @@ from bench.cuda.operations import Operation, file_name
 from bench.cuda.timing import captured, host_microseconds, launches_of, take_turns
 from bench.cuda.torch_peers import DTYPES, function_of, reference, tolerance
 
-__all__ = ["How", "operation_row"]
+__all__ = ["How", "operation_row", "random_input", "wrong_elements"]
 
 OURS = "xyntra"
 _COPY = "copy"
@@ -53,7 +53,7 @@ def operation_row(operation: Operation, how: How) -> Row:
     """Measure one operation and compare its result with that of f64."""
     torch._dynamo.reset()  # it compiles one function for a few shapes only
     torch.manual_seed(0)
-    inputs = [_random(shape, DTYPES[operation.dtype]) for shape in operation.inputs]
+    inputs = [random_input(shape, DTYPES[operation.dtype]) for shape in operation.inputs]
     result = DTYPES[operation.result_dtype]
     # What is not written shows.
     nothing = float("nan") if result.is_floating_point else torch.iinfo(result).min
@@ -62,7 +62,7 @@ def operation_row(operation: Operation, how: How) -> Row:
     row: Row = {"name": operation.name, "group": operation.group, "errors": {}}
     entrants = {OURS: launches_of(executable, inputs, [output])}
     entrants[OURS]()
-    row["wrong"] = _wrong(operation, inputs, output)
+    row["wrong"] = wrong_elements(operation, inputs, output)
     for name, make in _peers(operation, how).items():
         _enter(entrants, row, name, make, inputs)
     if operation.group == "rows":
@@ -79,7 +79,8 @@ def operation_row(operation: Operation, how: How) -> Row:
     return row | _rates(operation, row["microseconds"][OURS], how)
 
 
-def _random(shape: tuple[int, ...], dtype: Any) -> Any:
+def random_input(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return random numbers on the GPU: normal ones, or integers of 8 bits."""
     if dtype == torch.int8:
         return torch.randint(-128, 128, shape, device="cuda", dtype=dtype)
     return torch.randn(shape, device="cuda").to(dtype)
@@ -142,7 +143,7 @@ def _measure_jax(operation: Operation, inputs: list[Any], row: Row, rounds: int)
         row["errors"]["JAX"] = f"{type(error).__name__}: {error}"[:300]
 
 
-def _wrong(operation: Operation, inputs: list[Any], output: Any) -> int:
+def wrong_elements(operation: Operation, inputs: list[Any], output: Any) -> int:
     """Return how many elements are further from the result of f64 than rounding explains."""
     expected = reference(operation, inputs)
     far = (output.double() - expected).abs() > tolerance(operation, inputs, expected)

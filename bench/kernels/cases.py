@@ -99,12 +99,26 @@ def torch_chain(x: Any, y: Any, z: Any) -> Any:
     return (s * s + 1).sqrt() * (-z.abs()).exp() + torch.maximum(x, z)
 
 
+def product(x: Any, w: Any) -> Any:
+    return x @ w
+
+
 def linear(x: Any, w: Any, bias: Any) -> Any:
     return gelu(x @ w, bias)
 
 
 def torch_linear(x: Any, w: Any, bias: Any) -> Any:
     return torch_gelu(x @ w, bias)
+
+
+def causal(q: Any, k: Any, v: Any) -> Any:
+    return xl.attention(q, k, v, causal=True)
+
+
+def torch_causal(q: Any, k: Any, v: Any) -> Any:
+    import torch
+
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
 def alibi(q: Any, k: Any, v: Any) -> Any:
@@ -150,6 +164,16 @@ def torch_depthwise(x: Any, w: Any) -> Any:
     return torch.nn.functional.conv2d(x, w, padding="same", groups=x.shape[1]).relu()
 
 
+def convolution(x: Any, w: Any) -> Any:
+    return xl.conv(x, w, padding="same")
+
+
+def torch_convolution(x: Any, w: Any) -> Any:
+    import torch
+
+    return torch.nn.functional.conv2d(x, w, padding="same")
+
+
 _GPU_ROWS = (8192, 4096)
 CASES = (
     Case("call of 64 elements", gelu, torch_gelu, [(64,), (64,)], [(64,), (64,)]),
@@ -173,6 +197,7 @@ CASES = (
         [(8, 32, 2048, 128), (2048, 64), (2048, 64)],
     ),
     Case("chain of 14", chain, torch_chain, [(1024, 1000)] * 3, [_GPU_ROWS] * 3),
+    Case("product", product, product, [(256, 768), (768, 768)], [(4096, 4096)] * 2),
     Case(
         "product, bias, GELU",
         linear,
@@ -180,8 +205,16 @@ CASES = (
         [(256, 768), (768, 768), (768,)],
         [(4096, 4096), (4096, 4096), (4096,)],
     ),
+    Case("attention, causal", causal, torch_causal, [(1, 8, 256, 64)] * 3, [(4, 16, 2048, 64)] * 3),
     Case("attention, ALiBi", alibi, torch_alibi, [(1, 8, 256, 64)] * 3, [(4, 16, 2048, 64)] * 3),
     Case("mean and variance", moments, torch_moments, [(2048, 1000)], [_GPU_ROWS]),
+    Case(
+        "convolution 3 x 3",
+        convolution,
+        torch_convolution,
+        [(1, 64, 56, 56), (64, 64, 3, 3)],
+        [(32, 128, 56, 56), (128, 128, 3, 3)],
+    ),
     Case(
         "depthwise 3 x 3",
         depthwise,

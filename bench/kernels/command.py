@@ -3,7 +3,8 @@
 
 Every entrant is compared with PyTorch in float64, then all are called by turns. On the CPU, one
 thread: the kernel, PyTorch eager and compiled, and loops of numba, where it is installed. On a GPU
-calls are captured in CUDA graphs, and timed by events; Triton's tutorial kernels are beside them.
+calls are captured in CUDA graphs, and timed by events; kernels in Triton are beside them, and JAX,
+which is timed by many calls that are waited for together, as others cannot capture it.
 The first row is the time of a call of next to nothing.
 """
 
@@ -33,19 +34,20 @@ _CAPTURED = 20
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if every result was right."""
     parser = argparse.ArgumentParser(prog="python -m bench.kernels", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="rows (default: all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="rows, in this order (default: all)"
+    )
     parser.add_argument("--target", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--dtype", default="", help="default: float32, on a GPU float16")
     parser.add_argument("--rounds", type=int, default=15, help="of turns (default 15)")
     parser.add_argument("--without", nargs="*", default=(), help="entrants that are left out")
     parser.add_argument("--json", type=Path, help="default: bench/results/kernels-….json")
     options = parser.parse_args(arguments)
+    known = {case.name: case for case in CASES}
+    unknown = [each for each in options.names if each not in known]
+    if unknown:
+        parser.error(f"there is no row '{unknown[0]}'; rows are {', '.join(known)}")
     options.dtype = options.dtype or ("float16" if options.target == "cuda" else "float32")
-    rows = []
-    for case in CASES:
-        if not options.names or case.name in options.names:
-            rows.append(_row(case, options))
-            _print(rows[-1])
     machine, name = describe(), slug(describe())
     if options.target == "cuda":
         import torch
@@ -53,7 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         machine["gpu"] = torch.cuda.get_device_name()
         name = "-".join(str(machine["gpu"]).lower().split())
     path = options.json or ROOT / "bench" / "results" / f"kernels-{name}-{options.dtype}.json"
-    write_json(path, {"machine": machine, "dtype": options.dtype, "rows": rows})
+    rows: list[Row] = []
+    for each in options.names or known:
+        rows.append(_row(known[each], options))
+        _print(rows[-1])
+        write_json(path, {"machine": machine, "dtype": options.dtype, "rows": rows})
     return int(any(row["wrong"] for row in rows))
 
 
@@ -72,7 +78,7 @@ def _row(case: Case, options: argparse.Namespace) -> Row:
         if name in options.without:
             continue
         try:
-            found = torch.as_tensor(np.asarray(work()) if device == "cpu" else work())
+            found = torch.as_tensor(np.array(work()) if device == "cpu" else _tensor(work()))
             error = float((found.double() - wanted).abs().max())
         except Exception as problem:  # a peer that fails is a row without it
             print(f"{case.name}: {name}: {type(problem).__name__}: {str(problem)[:200]}")
@@ -80,6 +86,7 @@ def _row(case: Case, options: argparse.Namespace) -> Row:
         if not error <= _TOLERANCE[options.dtype] * max(1.0, float(wanted.abs().max())):
             wrong.append(f"{name}: {error:.2g}")
         works[name] = work
+        del found
     with torch.no_grad():
         times = (_gpu_times if device == "cuda" else _cpu_times)(works, options.rounds)
     return {"name": case.name, "microseconds": times, "wrong": wrong}
@@ -102,7 +109,7 @@ def _entrants(case: Case, tensors: Sequence[Any], options: argparse.Namespace) -
         }
         if case.name in TRITON:
             found["triton"] = lambda: TRITON[case.name](*tensors, *numbers)
-        return found
+        return {**found, **_jax(case, tensors)}
     arrays = [each.numpy() for each in tensors]
     found = {
         "xyntra": lambda: kernel(*arrays, *numbers),
@@ -116,6 +123,33 @@ def _entrants(case: Case, tensors: Sequence[Any], options: argparse.Namespace) -
     if case.name in NUMBA:
         found["numba"] = lambda: NUMBA[case.name](*arrays, *numbers)
     return found
+
+
+def _tensor(value: Any) -> Any:
+    import torch
+
+    return value if isinstance(value, torch.Tensor) else torch.from_dlpack(value)
+
+
+def _jax(case: Case, tensors: Sequence[Any]) -> dict[str, Any]:
+    """Return JAX's entrant, where JAX is installed and has the kernel."""
+    try:
+        from bench.kernels.jax_peers import PEERS, entrant
+    except ImportError:
+        return {}
+    return {"jax": entrant(case.name, tensors, case.numbers)} if case.name in PEERS else {}
+
+
+def _waited(work: Callable[[], Any], rounds: int) -> float:
+    """Return the microseconds of a call of JAX's, of many that are waited for together."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(_CAPTURED):
+            last = work()
+        last.block_until_ready()
+        times.append((time.perf_counter() - start) / _CAPTURED * 1e6)
+    return min(times)
 
 
 def _cpu_times(works: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
@@ -140,9 +174,12 @@ def _gpu_times(works: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str,
     """Return microseconds on the GPU's clock in CUDA graphs, and on the host without (`host …`)."""
     from bench.cuda.timing import captured, host_microseconds, take_turns
 
-    graphs = {name: captured(work, _CAPTURED) for name, work in works.items()}
+    own = {name: work for name, work in works.items() if name != "jax"}
+    graphs = {name: captured(work, _CAPTURED) for name, work in own.items()}
     times = take_turns(graphs, _CAPTURED, rounds)
-    for name, work in works.items():
+    if "jax" in works:
+        times["jax"] = _waited(works["jax"], rounds)
+    for name, work in own.items():
         times[f"host {name}"] = host_microseconds(work, 50, 5)
     return times
 

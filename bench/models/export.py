@@ -37,6 +37,9 @@ def require_torch() -> None:
             raise MissingExtraError.for_extra(
                 "bench", library, purpose="exporting this model"
             ) from error
+    from verify.architectures.libraries import declare_operators
+
+    declare_operators()  # transformers imports torchvision where there is one
     # The exporter warns of torchvision's absence, which no model here uses.
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
 

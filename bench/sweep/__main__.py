@@ -62,6 +62,8 @@ def _parser() -> argparse.ArgumentParser:
             add("--jobs", type=int, default=8, help="compilations at a time (default 8)")
             add("--gpus", type=int, default=1, help="share the rows (default 1)")
             add("--explain", action="store_true", help="with the times of our launches")
+            beside = "what another version has compiled, to be measured in turns with this one"
+            add("--beside", type=Path, metavar="FOLDER", help=beside)
             add("--prepare", action="store_true", help="compile only")
         else:
             add("--threads", type=int, default=1, help="of each (default 1)")
@@ -94,6 +96,7 @@ def _cuda(options: argparse.Namespace) -> list[dict[str, Any]]:
         gpus=options.gpus,
         rounds=options.rounds,
         explain=options.explain,
+        beside=options.beside,
     )
     found: list[dict[str, Any]] = result["rows"]
     name = "-".join(result["gpu"].lower().split())

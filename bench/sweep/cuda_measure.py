@@ -22,7 +22,7 @@ from bench.sweep.row import Row
 
 __all__ = ["OURS", "measure"]
 
-OURS, EAGER, COMPILED = "xyntra", "torch", "torch.compile"
+OURS, EAGER, COMPILED, BEFORE = "xyntra", "torch", "torch.compile", "before"
 _SHORT = 400.0
 """Microseconds of work of which a graph has ten pieces; longer work is there thrice."""
 _TENSOR_CORES, _LANES = 800e12, 60e12
@@ -31,7 +31,13 @@ Work = Callable[[], Any]
 
 
 def measure(
-    row: Row | Network, folder: Path, *, rounds: int, bandwidth: float, explain: bool
+    row: Row | Network,
+    folder: Path,
+    *,
+    rounds: int,
+    bandwidth: float,
+    explain: bool,
+    beside: Path | None = None,
 ) -> Any:
     """Return the times of a row, what is the least that it could take, and which outputs are wrong.
 
@@ -40,6 +46,8 @@ def measure(
         rounds: of turns.
         bandwidth: bytes a second of a copy.
         explain: with the times of our launches, as text.
+        beside: folder into which another version has compiled the row; it takes turns, too, and its
+            time is `before`.
     """
     found = {"name": row.name, "library": row.layer.library, "layer": row.layer.name}
     found["channels_last"] = row.channels_last
@@ -59,9 +67,16 @@ def measure(
     found["wrong"] = wrong_outputs(module, inputs, outputs, eager)
     found["floor"] = _floor(module, inputs, eager, bandwidth)
     _add_peers(entrants, found, module, inputs)
+    if beside is not None and artifact(beside, row, "xyn").exists():
+        old = xyntra.load(artifact(beside, row, "xyn"), target="cuda")
+        entrants[BEFORE] = _ours(old, inputs, [_unwritten(port) for port in old.outputs])
+        entrants[BEFORE]()
     count = 10 if _microseconds(entrants[EAGER]) < _SHORT else 3
     graphs = _captured_entrants(entrants, found, count)
-    found["microseconds"] = take_turns(graphs, count, rounds)
+    times = take_turns(graphs, count, rounds)
+    if BEFORE in times:
+        found["before"] = times.pop(BEFORE)
+    found["microseconds"] = times
     if explain:
         found["launches"] = _explained(executable, inputs)
     return found
@@ -108,7 +123,7 @@ def _captured_entrants(
         except RuntimeError as error:
             found["peer"] = f"{name}: {error}"[:300]
             torch.cuda.synchronize()
-    if len(graphs) == 1:
+    if graphs.keys() <= {OURS, BEFORE}:
         raise RuntimeError(f"no peer can be captured in a CUDA graph: {found['peer']}")
     return graphs
 

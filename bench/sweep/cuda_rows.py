@@ -22,14 +22,20 @@ _SECONDS = 120.0
 
 
 def measure_all(
-    rows: Sequence[Row | Network], folder: Path, *, gpus: int, rounds: int, explain: bool
+    rows: Sequence[Row | Network],
+    folder: Path,
+    *,
+    gpus: int,
+    rounds: int,
+    explain: bool,
+    beside: Path | None = None,
 ) -> dict[str, Any]:
     """Return the `rows` that were measured, the `gpu`'s name and `copy_bytes_per_second`.
 
     Each GPU measures every `gpus`-th row, one at a time. A row that ends its process is recorded
     with the reason.
     """
-    options = {"rounds": rounds, "explain": explain}
+    options = {"rounds": rounds, "explain": explain, "beside": beside}
     with ThreadPoolExecutor(gpus) as pool:
         found = list(pool.map(lambda i: _share(rows[i::gpus], folder, i, options), range(gpus)))
     by_name = {row["name"]: row for _, measured in found for row in measured}

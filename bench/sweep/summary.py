@@ -42,6 +42,8 @@ def _line(row: Found) -> str:
     text = (
         f"{ratio(row):6.2f}  {row['name']:42} {times['xyntra']:9.1f} us, {best} {times[best]:.1f}"
     )
+    if "before" in row:
+        text += f", before {row['before']:.1f} ({times['xyntra'] / row['before']:.2f})"
     if row.get("floor"):
         text += f", floor {row['floor']['microseconds']:.1f}"
     layout = " channels last" if row.get("channels_last") else ""

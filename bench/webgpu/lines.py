@@ -12,18 +12,22 @@ Record = dict[str, Any]
 
 
 def _row(found: Record) -> str:
+    cuda = found.get("cuda")
+    words = [f"{name}: {_measured(each, cuda)}" for name, each in found.items()]
+    return "; ".join(words)
+
+
+def _measured(found: Record, cuda: Record | None) -> str:
     words = [f"GPU {found['gpu_us']:.1f} us", f"call {found['call_us']:.0f} us"]
     if "gflops" in found:
         words.append(f"{found['gflops']:.0f} GFLOP/s")
     if "of_a_copy" in found:
         words.append(f"{found['bytes_per_s'] / 1e9:.0f} GB/s, {found['of_a_copy']:.2f} of a copy")
-    if "cuda" in found:
-        beside = found["gpu_us_beside_cuda"]
-        cuda, share = found["cuda"], found["cuda"]["gpu_us"] / beside
-        words.append(f"beside CUDA {beside:.1f} us")
-        words.append(f"CUDA: GPU {cuda['gpu_us']:.1f} us, call {cuda['call_us']:.0f} us")
-        words.append(f"{share:.2f} of CUDA's speed")
-    return ", ".join([*words, f"{found['beyond']} numbers beyond"])
+    if "beyond" in found:
+        words.append(f"{found['beyond']} numbers beyond")
+        if cuda is not None:
+            words.append(f"{cuda['gpu_us'] / found['gpu_us']:.2f} of CUDA's speed")
+    return ", ".join(words)
 
 
 def _host(found: Record) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 import xyntra
 from bench.webgpu.inputs import inputs_of, weights_of
 from bench.webgpu.plugin import plugin_session
-from bench.webgpu.rows import FILES, NETWORKS, OPERATIONS, artifact
+from bench.webgpu.rows import ARCHITECTURES, FILES, NETWORKS, OPERATIONS, artifact
 from xyntra.targets.webgpu.adapter import OpenDevice, wgpu_module
 
 __all__ = ["beyond", "clocks", "copy_bandwidth", "host_cost", "measure_plugin", "measure_row"]
@@ -26,7 +26,7 @@ __all__ = ["beyond", "clocks", "copy_bandwidth", "host_cost", "measure_plugin", 
 Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
 _COPIED = 1 << 27  # bytes
-_WARM = 1.0  # seconds of calls ahead of a measurement, in which clocks rise
+_WARM = 0.7  # seconds of calls ahead of a measurement, in which clocks rise
 _COPIERS = 256  # threads of a workgroup, so that the grid has 32,768
 _COPY = f"""
 @group(0) @binding(0) var<storage> x: array<vec4<f32>>;
@@ -34,7 +34,6 @@ _COPY = f"""
 @compute @workgroup_size({_COPIERS})
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {{ y[id.x] = x[id.x]; }}
 """
-_SHOWN = 8  # kernels
 _PEERS_OPSET = 20
 """Without the operator Attention, of which onnxruntime 1.32 refuses masks that broadcast."""
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-4
@@ -51,22 +50,40 @@ def measure_row(folder: Path, name: str, target: str, rounds: int, bandwidth: fl
         bandwidth: bytes a second of a copy, which rates are compared with.
     """
     weights, inputs = weights_of(folder, name), inputs_of(name)
-    executable = xyntra.load(artifact(folder, name, "webgpu"), weights=weights, target=target)
-    results = list(executable.run(inputs).values())
-    found: Record = {"kernels": len(executable.kernels)}
-    _warm_up(executable.run, inputs)
-    found["gpu_us"] = microseconds = _gpu_microseconds(executable, inputs, rounds)
-    found["call_us"] = _call_microseconds(executable.run, inputs, rounds)
-    found["clocks"] = clocks()
-    found["slowest"] = _slowest(executable, inputs)
-    found |= _rates(name, microseconds, bandwidth)
-    found["beyond"] = beyond(results, _expected(folder, name, inputs), _terms(name))
+    expected = _expected(folder, name, inputs)
+    found: Record = {}
+    for architecture in ARCHITECTURES:
+        path = artifact(folder, name, architecture)
+        if not path.is_file():
+            continue
+        executable = xyntra.load(path, weights=weights, target=target)
+        results = list(executable.run(inputs).values())
+        measured = _measured(executable, inputs, rounds)
+        measured |= _rates(name, measured["gpu_us"], bandwidth)
+        measured["beyond"] = beyond(results, expected, _terms(name))
+        found[architecture] = measured
+        del executable
     if _has_cuda():
-        found["cuda"] = _cuda(folder, name, weights, inputs, rounds)
-        # A GPU may hold other clocks while a program of CUDA is open.
-        _warm_up(executable.run, inputs)
-        found["gpu_us_beside_cuda"] = _gpu_microseconds(executable, inputs, rounds)
+        executable = xyntra.load(artifact(folder, name, "cuda"), weights=weights)
+        executable.run(inputs)
+        found["cuda"] = _measured(executable, inputs, rounds)
     return found
+
+
+def _measured(executable: Any, inputs: Mapping[str, Array], rounds: int) -> Record:
+    """Return the times of calls and kernels, once the GPU has been busy for a while."""
+    _warm_up(executable.run, inputs)
+    times = _kernel_microseconds(executable, inputs, rounds)
+    named = zip(executable.kernels, times, strict=True)
+    return {
+        "gpu_us": sum(times),
+        "call_us": _call_microseconds(executable.run, inputs, rounds),
+        "clocks": clocks(),
+        "kernels": [
+            {"name": each.name, "us": round(took, 2), "schedules": [*each.schedules]}
+            for each, took in named
+        ],
+    }
 
 
 def clocks() -> str | None:
@@ -83,14 +100,6 @@ def _warm_up(call: Callable[[Mapping[str, Array]], Any], inputs: Mapping[str, Ar
     end = time.perf_counter() + _WARM
     while time.perf_counter() < end:
         call(inputs)
-
-
-def _slowest(executable: Any, inputs: Mapping[str, Array]) -> list[tuple[str, float]]:
-    """Return the kernels that take the longest, with their microseconds."""
-    times = executable.time_kernels(inputs)
-    named = zip((each.name for each in executable.kernels), times, strict=True)
-    longest = sorted(named, key=lambda each: -each[1])[:_SHOWN]
-    return [(name, nanoseconds / 1e3) for name, nanoseconds in longest]
 
 
 def _terms(name: str) -> int:
@@ -150,7 +159,7 @@ def host_cost(folder: Path, name: str, target: str, rounds: int) -> Record:
         processor.append(time.thread_time() - busy)
     return {
         "kernels": len(executable.kernels),
-        "gpu_us": _gpu_microseconds(executable, inputs, rounds),
+        "gpu_us": sum(_kernel_microseconds(executable, inputs, rounds)),
         "call_us": statistics.median(wall) * 1e6,
         "thread_us": statistics.median(processor) * 1e6,
     }
@@ -172,22 +181,10 @@ def _has_cuda() -> bool:
     return any(str(each).startswith("cuda") for each in backend_named("cuda").devices())
 
 
-def _cuda(
-    folder: Path,
-    name: str,
-    weights: Mapping[str, Array] | None,
-    inputs: Mapping[str, Array],
-    rounds: int,
-) -> Record:
-    executable = xyntra.load(artifact(folder, name, "cuda"), weights=weights)
-    executable.run(inputs)
-    gpu = _gpu_microseconds(executable, inputs, rounds)
-    return {"gpu_us": gpu, "call_us": _call_microseconds(executable.run, inputs, rounds)}
-
-
-def _gpu_microseconds(executable: Any, inputs: Mapping[str, Array], rounds: int) -> float:
-    """Return the median sum of the times of all kernels, on the GPU's clock."""
-    return statistics.median(sum(executable.time_kernels(inputs)) / 1e3 for _ in range(rounds))
+def _kernel_microseconds(executable: Any, inputs: Mapping[str, Array], rounds: int) -> list[float]:
+    """Return the median time of each kernel, on the GPU's clock."""
+    taken = [executable.time_kernels(inputs) for _ in range(rounds)]
+    return [statistics.median(each) / 1e3 for each in zip(*taken, strict=True)]
 
 
 def _call_microseconds(

@@ -14,7 +14,14 @@ from bench.cuda.models import onnx_network
 from bench.cuda.networks import network
 from bench.cuda.operations import HOST_MODEL, TINY_MODEL
 from bench.models import REGISTRY, ensure
-from bench.webgpu.rows import FILES, MODELS, NETWORKS, OPERATIONS, artifact
+from bench.webgpu.rows import (
+    ARCHITECTURES,
+    FILES,
+    MODELS,
+    NETWORKS,
+    OPERATIONS,
+    artifact,
+)
 
 __all__ = ["prepare"]
 
@@ -29,7 +36,7 @@ def prepare(folder: Path, models: Path, architecture: str, is_chosen: Callable[[
         is_chosen: tells of a row's name whether it is wanted.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    targets = {"webgpu": "webgpu", "cuda": architecture}
+    targets = {name: f"webgpu:{name}" for name in ARCHITECTURES} | {"cuda": architecture}
 
     def make(name: str, model: Any, **given: Any) -> None:
         for short, target in targets.items():

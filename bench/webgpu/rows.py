@@ -14,8 +14,10 @@ from bench.cuda.operations import OPERATIONS as CUDA_OPERATIONS
 from bench.cuda.operations import Operation
 from bench.models import REGISTRY
 
-__all__ = ["FILES", "MODELS", "NETWORKS", "OPERATIONS", "artifact"]
+__all__ = ["ARCHITECTURES", "FILES", "MODELS", "NETWORKS", "OPERATIONS", "artifact"]
 
+ARCHITECTURES = ("webgpu", "webgpu-discrete", "webgpu-discrete-subgroups")
+"""What code is compiled for: any adapter, and graphics cards."""
 _LARGE = (8192, 4096)
 """128 MiB of f32: the largest tensor that every adapter binds."""
 _OWN = (Operation("chain 8192x4096 f32", "elementwise", "chain", "f32", (_LARGE,) * 4, _LARGE),)
@@ -34,6 +36,6 @@ FILES = [name for name, spec in REGISTRY.items() if spec.from_wheel]
 
 
 def artifact(folder: Path, name: str, target: str) -> Path:
-    """Return where the artifact of a row for "webgpu" or "cuda" is."""
+    """Return where the artifact of a row for an architecture of WebGPU, or for "cuda", is."""
     stem = name.removesuffix(".xyn").replace(" ", "_")
     return folder / f"{stem}.{target}.xyn"

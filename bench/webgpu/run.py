@@ -62,7 +62,7 @@ def run(
             found = _measured(measures[part], name)
             record.setdefault(part, {})[name] = found
             print(f"{name}: {_words(part, found)}", flush=True)
-            good = good and "error" not in found and not found.get("beyond")
+            good = good and not _is_wrong(found)
             if output is not None:
                 write_json(output, record)
     return 0 if good else 1
@@ -83,6 +83,11 @@ def _measured(measure: Callable[[str], Record], name: str) -> Record:
         return {"error": str(getattr(error, "stderr", "") or error)}
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _is_wrong(found: Record) -> bool:
+    parts = [found, *(each for each in found.values() if isinstance(each, dict))]
+    return any("error" in each or each.get("beyond") for each in parts)
 
 
 def _words(part: str, found: Record) -> str:

@@ -11,6 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.buffers.isolated_buffers import IsolatedBuffers, is_needed
 from xyntra.passes.lower.buffers.unshared_destinations import UnsharedDestinations
+from xyntra.spans import span
 
 # f16 stays: LLVM converts around every operation where the processor computes in f32.
 WIDEN = (
@@ -38,9 +39,10 @@ def run_upstream(module: ir.Operation, passes: str, *, verify: bool = True) -> N
     Raises:
         MLIRError: the IR is invalid, or one of them failed.
     """
-    if verify:
-        module.verify()
-    _pass_manager(module.context, passes).run(module)
+    with span(passes.partition(",")[0] + " …", "pass", passes=passes):
+        if verify:
+            module.verify()
+        _pass_manager(module.context, passes).run(module)
 
 
 def bufferize(module: ir.Operation) -> ir.Operation:

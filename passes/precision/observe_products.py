@@ -27,10 +27,11 @@ FACTOR, SAME, KEPT = "xyntra.factor", "xyntra.same", "xyntra.kept"
 class ObserveProducts:
     """Return more from `main`: what its products with weights multiply.
 
-    "xyntra.factor N N NODES" is the tensor that a call multiplies with the weight of product N, and
-    "xyntra.same N M NODES", a 0, stands for a product N that has the factor of product M.
-    "xyntra.kept N N NODES", a 0, is a product that stays in f32 whatever its factor holds. NODES
-    are the names of nodes, as JSON.
+    "xyntra.factor N N R NODES" is the tensor that a call multiplies with the weight of product N,
+    and "xyntra.same N M R NODES", a 0, stands for a product N that has the factor of product M.
+    "xyntra.kept N N R NODES", a 0, is a product that stays in f32 whatever its factor holds. R is 1
+    where rows of the factor may have scales of their own, else 0. NODES are the names of nodes, as
+    JSON.
     """
 
     name: ClassVar[str] = "observe-products"
@@ -54,11 +55,12 @@ def _observe(function: ir.Operation) -> None:
         op = product.op
         b = TensorBuilder(ir.InsertionPoint(end), op.location)
         known = first.setdefault(product.source, number) if not product.reason else number
+        rows = int(bool(product.rows))
         with op.context, op.location:
             if product.reason or known != number:
                 prefix = KEPT if product.reason else SAME
-                found.append((f"{prefix} {number} {known}", b.fill([], "float32", 0), op))
+                found.append((f"{prefix} {number} {known} {rows}", b.fill([], "float32", 0), op))
             else:
                 copy = b.map(lambda v: v, Tensor.of(product.source), dtype="float32")
-                found.append((f"{FACTOR} {number} {number}", copy.value, op))
+                found.append((f"{FACTOR} {number} {number} {rows}", copy.value, op))
     return_more(function, end, found, lambda op: json.dumps(source_nodes(op.location)))

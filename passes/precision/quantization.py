@@ -14,6 +14,7 @@ from xyntra.passes.precision.weighted_products import WeightedProduct
 
 __all__ = [
     "QUANTIZATION",
+    "TINY",
     "FactorRange",
     "integers_of",
     "note_quantization",
@@ -26,7 +27,7 @@ QUANTIZATION = "xyntra.quantization"
 """Module attribute: for each product of `main` with a weight, in order, [scale, zero, reason]."""
 
 _LARGEST = 127
-_TINY = 1e-30
+TINY = 1e-30
 """Magnitude up to which weights count as 0: scales of f32 have to be normal numbers."""
 
 
@@ -34,14 +35,26 @@ class FactorRange(NamedTuple):
     """How the factor of a product that a call computes becomes integers of 8 bits.
 
     Attributes:
-        scale: the distance between two integers.
-        zero: the integer that stands for 0, of unsigned ones; -1 for signed ones around 0.
+        scale: the distance between two integers; 0 where each row has its own, which a call finds
+            from the largest magnitude in it. A row is what one sum reads.
+        zero: the integer that stands for 0, of unsigned ones; -1 for signed ones around 0. With
+            scales for rows, 0 for what is never negative, else -1.
         reason: why the product stays in f32; "" where it does not.
     """
 
     scale: float
     zero: int
     reason: str
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether each row has a scale of its own."""
+        return self.scale == 0
+
+    @property
+    def of_rows(self) -> FactorRange:
+        """The same with a scale for each row."""
+        return FactorRange(0.0, min(self.zero, 0) if self.zero <= 0 else -1, self.reason)
 
     @property
     def dtype(self) -> str:
@@ -87,7 +100,8 @@ def _range(entry: ir.Attribute) -> FactorRange | None:
     if len(parts) != 3 or not all(map(isinstance, parts, kinds)):
         return None
     scale, zero, reason = (part.value for part in parts)
-    if not reason and not (0 < scale < float("inf") and -1 <= zero <= 255):
+    is_row = scale == 0 and -1 <= zero <= 0
+    if not reason and not is_row and not (0 < scale < float("inf") and -1 <= zero <= 255):
         return None
     return FactorRange(scale, zero, reason)
 
@@ -99,7 +113,7 @@ def weight_scale(b: TensorBuilder, weight: Tensor, channels: Sequence[int]) -> T
     """
     axes = [dim for dim in range(weight.rank) if dim not in channels]
     peak = b.reduce(weight, axes, "max", element=lambda value: value.math("absf"))
-    return b.map(lambda x: (x > _TINY).select(x / _LARGEST, x + 1), peak, dtype="float32")
+    return b.map(lambda x: (x > TINY).select(x / _LARGEST, x + 1), peak, dtype="float32")
 
 
 def integers_of(value: Scalar, scale: Scalar) -> Scalar:

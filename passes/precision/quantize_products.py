@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,11 +11,12 @@ import numpy as np
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.scalar import Scalar, constant
 from xyntra.errors import UnsupportedError
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.analysis.locations import source_nodes
 from xyntra.passes.precision.quantization import (
+    TINY,
     FactorRange,
     integers_of,
     quantization_of,
@@ -45,15 +46,17 @@ class QuantizeProducts:
 
     `integer-contractions` then multiplies the integers themselves. The module attribute
     `xyntra.quantization` has the scale and the zero point of the factor that a call computes, as
-    samples have shown them, for every product, or why it stays in f32. The weight has a scale for
-    each channel, and is quantized when the model is loaded. The module says what was decided.
+    samples have shown them, for every product, or why it stays in f32. Where the scale is 0, a call
+    finds one for each row of that factor. The weight has a scale for each channel, and is quantized
+    when the model is loaded. The module says what was decided.
     """
 
     name: ClassVar[str] = "quantize-products"
 
     switches: bool = False
     """Whether `main` computes every product in f32 as well, and has one more input of f32, called
-    "xyntra.switches": the quantized product is taken where the number for it is above 0."""
+    "xyntra.switches": where the number for a product is 1, it is quantized as its range says; where
+    it is 2 and the product has rows, with a scale for each of them."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
@@ -109,42 +112,66 @@ class _Rewriter:
             if not reason:
                 with op.context, op.location:
                     self._quantize(product, range_, number)
-            yield NodePrecision(nodes_of(op), "f32" if reason else "int8", reason)
+            kind = "f32" if reason else "int8 by rows" if range_.by_rows else "int8"
+            yield NodePrecision(nodes_of(op), kind, reason)
 
     def _quantize(self, product: WeightedProduct, range_: FactorRange, number: int) -> None:
         op = product.op
         b = TensorBuilder(ir.InsertionPoint(op), op.location)
-        key = product.source, range_
-        if key not in self._known:
-            self._known[key] = _requantized(b, product.source, range_)
-        factor = through_steps(b, product, self._known[key], op)
+        ranges = [range_]
+        if self._switches is not None and product.rows and not range_.by_rows:
+            ranges.append(range_.of_rows)
+        factors = [self._factor(b, product, each) for each in ranges]
         weight = Tensor.of(product.weight)
         scale = weight_scale(b, weight, product.channels)
         integers = b.map(integers_of, weight, scale, dtype="int8")
         again = b.map(_dequantized, integers, scale, dtype="float32")
-        target = op
+        targets = [op]
         if self._switches is not None:
             uses = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
             with b.insertion_point:
-                target = op.clone().operation
-            either = _switched(op, target, self._switches, number)
+                targets = [op.clone().operation for _ in ranges]
+            either = _switched(op, targets, self._switches, number)
             for reader, place in uses:
                 reader.operands[place] = either
-        target.operands[product.place] = factor
-        target.operands[1 - product.place] = again.value
+        for target, factor in zip(targets, factors, strict=True):
+            target.operands[product.place] = factor
+            target.operands[1 - product.place] = again.value
+
+    def _factor(self, b: TensorBuilder, product: WeightedProduct, range_: FactorRange) -> ir.Value:
+        """Return what the integers of the factor of a product stand for."""
+        op = product.op
+        if range_.by_rows:
+            source = op.operands[product.place]
+            if (source, range_) not in self._known:
+                self._known[source, range_] = _requantized_rows(b, source, product.rows, range_)
+            return self._known[source, range_]
+        source = product.source
+        if (source, range_) not in self._known:
+            self._known[source, range_] = _requantized(b, source, range_)
+        return through_steps(b, product, self._known[source, range_], op)
 
 
-def _switched(op: ir.Operation, other: ir.Operation, switches: Tensor, number: int) -> ir.Value:
-    """Return the result of `other` where the switch is on, and that of `op` where it is not."""
+def _switched(
+    op: ir.Operation, others: Sequence[ir.Operation], switches: Tensor, number: int
+) -> ir.Value:
+    """Return the result of `op` where the switch is 0, or that of the other that it counts to."""
     b = TensorBuilder(ir.InsertionPoint.after(op), op.location)
-    exact, quantized = Tensor.of(op.results[0]), Tensor.of(other.results[0])
+    exact, *quantized = (Tensor.of(each.results[0]) for each in (op, *others))
     same = b.identity(exact.rank)
     place = ir.AffineMap.get(exact.rank, 0, [ir.AffineConstantExpr.get(number)])
+
+    def body(*arguments: Scalar) -> Scalar:
+        value, *given, switch, _ = arguments
+        for step, other in enumerate(given):
+            value = (switch > step + 0.5).select(other, value)
+        return value
+
     return b.generic(
-        [(exact, same), (quantized, same), (switches, place)],
+        [(exact, same), *((each, same) for each in quantized), (switches, place)],
         [(b.empty(exact.shape, "float32"), "float32", same)],
         ["parallel"] * exact.rank,
-        lambda x, y, switch, _: (switch > 0).select(y, x),
+        body,
     )[0].value
 
 
@@ -180,6 +207,32 @@ def _requantized(b: TensorBuilder, source: ir.Value, range_: FactorRange) -> ir.
 
     integers = b.map(quantize, Tensor.of(source), dtype=range_.dtype)
     return b.map(dequantize, integers, dtype="float32").value
+
+
+def _requantized_rows(
+    b: TensorBuilder, source: ir.Value, rows: Sequence[int], range_: FactorRange
+) -> ir.Value:
+    """Return what the integers of a factor stand for, with a scale for each row of values.
+
+    The largest magnitude of a row becomes the largest integer. Where that is not finite, so are all
+    sums of the row, as they are in f32.
+    """
+    tensor = Tensor.of(source)
+    axes = [dim for dim in range(tensor.rank) if dim not in rows]
+    largest = 255 if range_.dtype == "uint8" else 127
+    peak = b.reduce(tensor, axes, "max", element=lambda value: value.math("absf"))
+    scale = b.map(lambda x: (x <= TINY).select(x * 0 + 1, x / largest), peak, dtype="float32")
+    # One division for a row, and not one for each of its elements.
+    inverse = b.map(
+        lambda x: (x <= TINY).select(x * 0 + 1, constant(float(largest), "float32") / x),
+        peak,
+        dtype="float32",
+    )
+    integers = b.map(
+        lambda x, each: (x * each).math("roundeven").saturate(range_.dtype),
+        tensor, inverse, dtype=range_.dtype,
+    )  # fmt: skip
+    return b.map(_dequantized, integers, scale, dtype="float32").value
 
 
 def _dequantized(value: Scalar, scale: Scalar) -> Scalar:

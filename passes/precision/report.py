@@ -37,7 +37,7 @@ class NodePrecision(NamedTuple):
 
     Attributes:
         nodes: what it is about, as the model calls it.
-        type: "f16", "bf16", "w4", "w8" or "f32".
+        type: "f16", "bf16", "int8", "int8 by rows", "w4", "w8" or "f32".
         reason: why not a shorter type; "" for one of these.
     """
 

@@ -9,7 +9,8 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.multiply_add import is_multiply_add
-from xyntra.passes.fusion.weights.weights import starts_from_zero, static_reductions
+from xyntra.passes.analysis.walking import nested_operations
+from xyntra.passes.fusion.weights.weights import StaticValues, starts_from_zero, static_reductions
 from xyntra.passes.recognize.dequantized import behind_steps
 from xyntra.passes.recognize.integer_contractions import MOST_STEPS
 
@@ -29,6 +30,8 @@ class WeightedProduct:
         source: what the other operand was before reshapes and padding with zeros.
         steps: these, in order.
         reason: why it stays in f32, whatever its values are; "" where nothing speaks against it.
+        rows: dimensions of the operand that a call computes over which it does not sum, so that the
+            scale may vary along them; empty for convolutions, whose sums overlap.
     """
 
     op: ir.Operation
@@ -37,6 +40,7 @@ class WeightedProduct:
     source: ir.Value
     steps: tuple[ir.Operation, ...]
     reason: str
+    rows: tuple[int, ...] = ()
 
     @property
     def weight(self) -> ir.Value:
@@ -49,7 +53,7 @@ def weighted_products(block: ir.Block) -> Iterator[WeightedProduct]:
     for op, static in static_reductions(block):
         if not _is_product(op):
             continue
-        known = [value in static for value in (op.operands[0], op.operands[1])]
+        known = [_is_static(value, static) for value in (op.operands[0], op.operands[1])]
         if all(known):
             continue
         source, steps = behind_steps(op.operands[0])
@@ -60,7 +64,22 @@ def weighted_products(block: ir.Block) -> Iterator[WeightedProduct]:
         place = known.index(False)
         source, steps = behind_steps(op.operands[place])
         channels, reason = _channels(op, place)
-        yield WeightedProduct(op, place, channels, source, tuple(steps), reason)
+        rows = _rows(op, place)
+        yield WeightedProduct(op, place, channels, source, tuple(steps), reason, rows)
+
+
+def _is_static(value: ir.Value, static: StaticValues) -> bool:
+    """Tell whether `value` depends on weights alone, such as several that were put side by side."""
+    if value in static:
+        return True
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "xyntra.fused":
+        return False
+    inside: set[ir.Value] = set()
+    for op in nested_operations(value.owner.operation):
+        if len(op.regions) or not all(each in static or each in inside for each in op.operands):
+            return False
+        inside.update(op.results)
+    return True
 
 
 def is_integer_product(op: ir.Operation) -> bool:
@@ -99,6 +118,16 @@ def _channels(op: ir.Operation, place: int) -> tuple[tuple[int, ...], str]:
     if prod(weight) // prod(weight[i] for i in channels) > MOST_STEPS:
         return channels, f"its sums have more than {MOST_STEPS:,} steps"
     return channels, ""
+
+
+def _rows(op: ir.Operation, place: int) -> tuple[int, ...]:
+    """Return the dimensions of a factor that move with its result; none if others do as well."""
+    map_ = ir.AffineMapAttr(op.attributes["indexing_maps"][place]).value
+    kinds = ["reduction" in str(kind) for kind in op.attributes["iterator_types"]]
+    loops = [_dim(expression) for expression in map_.results]
+    if -1 in loops or len(set(loops)) < len(loops):
+        return ()
+    return tuple(number for number, loop in enumerate(loops) if not kinds[loop])
 
 
 def _is_written(map_: ir.AffineMap, loop: int) -> bool:

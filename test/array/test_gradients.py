@@ -177,3 +177,15 @@ def test_recorded_functions_draw_anew_and_refuse_values() -> None:
         kept[0].numpy()
     with pytest.raises(InputError, match="no argument"):
         xa.jit(lambda x: x)(object())
+
+
+def test_of_values_for_one_place_the_last_has_the_gradient() -> None:
+    def written(x: Any, v: Any, w: Any) -> Any:
+        x = x * 1.0
+        x[xa.asarray([1, 1, 0, 1])] = v
+        y = xa.put_along_axis(x, xa.asarray([2, 2, 0]), w, axis=0)
+        return xa.sum(y * xa.asarray([2.0, 3.0, 5.0]))
+
+    x, v, w = (xa.asarray(np.arange(n, dtype=np.float32)) for n in (3, 4, 3))
+    slopes = xa.grad(written, (0, 1, 2))(x, v, w)
+    assert [each.tolist() for each in slopes] == [[0, 0, 0], [0, 0, 0, 3], [0, 5, 2]]

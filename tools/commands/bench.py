@@ -15,6 +15,7 @@ from xyntra.tools.commands.standard_input import contents_of, is_saved, label_of
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
+    from xyntra.observe.timing.fitted_costs import FittedCosts
     from xyntra.observe.timing.latency import Latency
 
 _TURN = 0.25
@@ -29,6 +30,7 @@ def add_parser(commands: Any, name: str) -> None:
     add("--seconds", metavar="S", type=_parse_seconds, default=3.0, help="of each (default 3)")
     add("--peer", choices=["onnxruntime"], help="measure this beside it, in turns, on the CPU")
     add("--kernels", metavar="N", type=int, default=10, help="kernels that are listed (default 10)")
+    add("--fit", action="store_true", help="fit this device's costs of kernels to the times")
     add("--json", metavar="FILE", help="write the figures, too")
     add("--flamegraph", metavar="FILE", help="kernels by parts of the model: .svg, or .json")
     add("--roofline", metavar="FILE", help="kernels under the measured roofs: .svg, .png or .html")
@@ -55,19 +57,28 @@ def run(options: argparse.Namespace) -> int:
     feeds = random_inputs(executable.inputs, seed=0)
     found = _latencies(options, executable, feeds)
     times = _best_times(executable, feeds)
+    costs = _costs(options, executable, times)
     print(f"{label_of(options)}, {options.seconds:g} s of calls on random inputs")
     print("\n".join(latency_table(found)))
     if options.kernels > 0:
         from xyntra.observe.timing.kernel_times import kernel_times
 
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-        print(
-            "\n".join(
-                ["", *kernel_times(launches_of(executable.plan, times), options.kernels, width)]
-            )
-        )
+        launches = launches_of(executable.plan, times, costs)
+        print("\n".join(["", *kernel_times(launches, options.kernels, width)]))
     _write(options, executable, found, times)
     return 0
+
+
+def _costs(
+    options: argparse.Namespace, executable: Executable, times: list[int]
+) -> FittedCosts | None:
+    """Return what was fitted to this device, now with this model where that is asked for."""
+    from xyntra.tools.fitting import fit_model, fitted_costs
+
+    if options.fit:
+        print(fit_model(executable, times, label_of(options), settings_of(options)))
+    return fitted_costs(executable, settings_of(options))
 
 
 def _check_names(options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xyntra.tools.commands.model import add_model_arguments, executable_of
+from xyntra.tools.commands.model import add_model_arguments, executable_of, settings_of
 from xyntra.tools.commands.standard_input import label_of
 
 if TYPE_CHECKING:
@@ -78,6 +78,14 @@ def _report(executable: Executable, options: argparse.Namespace, times: list[int
 
         return explain_boundaries(executable.plan, each=options.each, width=width)
     from xyntra.observe.explain import explain
+    from xyntra.tools.fitting import fitted_costs
 
     overlaps = executable.overlaps
-    return explain(executable.plan, times, each=options.each, width=width, overlaps=overlaps)
+    return explain(
+        executable.plan,
+        times,
+        each=options.each,
+        width=width,
+        overlaps=overlaps,
+        costs=fitted_costs(executable, settings_of(options)),
+    )

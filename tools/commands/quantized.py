@@ -42,7 +42,9 @@ def write_quantized(options: argparse.Namespace) -> None:
         )
     settings = settings_of(options)
     with progress(f"quantizing {label_of(options)}", settings):
-        found = quantize_source(source, sizes_of(options), settings, samples_of(options))
+        # QuantizeLinear has no scale for each row that a call finds.
+        sizes, samples = sizes_of(options), samples_of(options)
+        found = quantize_source(source, sizes, settings, samples, by_rows=False)
     import onnx
 
     from xyntra.compiler.calibration.qdq_model import qdq_model

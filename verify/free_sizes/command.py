@@ -27,10 +27,11 @@ def main() -> int:
     parser.add_argument("--graphs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0, help="of the first graph")
     parser.add_argument("--static", action="store_true", help="compile for each size, too")
+    parser.add_argument("--target", default="cpu", help="cpu, or cuda where there is a GPU")
     options = parser.parse_args()
     counts: Counter[str] = Counter()
     for seed in range(options.seed, options.seed + options.graphs):
-        outcome = _check(seed, static=options.static)
+        outcome = _check(seed, options.target, static=options.static)
         counts[outcome.partition(":")[0]] += 1
         if outcome != "right":
             print(f"seed {seed}: {outcome}", flush=True)
@@ -38,14 +39,14 @@ def main() -> int:
     return int(counts["wrong"] + counts["failed"] > 0)
 
 
-def _check(seed: int, *, static: bool) -> str:
+def _check(seed: int, target: str, *, static: bool) -> str:
     """Return "right", or "refused", "wrong" or "failed" with what there is to say."""
     graph = random_graph(seed)
     names = {axis for shape in graph.inputs.values() for axis in shape if isinstance(axis, str)}
     dims = {name: RANGES[name] for name in sorted(names)}
     settings = {"cache": False, "strict": True}
     try:
-        exe = xyntra.compile(graph.model, target="cpu", dims=dims, config=settings)
+        exe = xyntra.compile(graph.model, target=target, dims=dims, config=settings)
     except UnsupportedError as error:
         return f"refused: {error.cause or error.message}"
     except XyntraError as error:
@@ -61,7 +62,7 @@ def _check(seed: int, *, static: bool) -> str:
             if not _is_close(array, wanted):
                 return f"wrong: '{name}' at {sizes} by {_distance(array, wanted):.3g}"
         if static:
-            whole = xyntra.compile(graph.model, target="cpu", dims=sizes, config=settings)
+            whole = xyntra.compile(graph.model, target=target, dims=sizes, config=settings)
             for name, array in whole.run(inputs).items():
                 if not _is_close(found[name], array):
                     return f"wrong: '{name}' at {sizes}, beside a static compilation"

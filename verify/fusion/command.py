@@ -7,6 +7,7 @@ must be exact. Every region is checked, and the order of the regions rebuilt. Gr
 process, which a defect may end. The result is JSON. What is found is made small and written as
 MLIR with its inputs to the folder --keep; `--seed SEED --only NUMBER` repeats one graph. With
 `--target webgpu`, the fused graph runs on the CPU and there, and the results are compared likewise.
+`--first NUMBER` begins there: `python -m verify.fusion.join` makes one record of such parts.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     machine = describe()
     started = time.perf_counter()
-    numbers = range(options.graphs) if options.only is None else [options.only]
+    numbers = range(options.first, options.first + options.graphs)
+    if options.only is not None:
+        numbers = [options.only]
     reports = []
     for report in _reports(options, numbers):
         reports.append(report)
@@ -71,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if len(reports) % 500 == 0:
             print(f"{len(reports)} graphs, {time.perf_counter() - started:.0f} s", flush=True)
     result = {"machine": machine, "seed": options.seed, "target": options.target}
+    result["first"] = options.first
     result |= summary(reports)
     result["seconds"] = time.perf_counter() - started
     if options.only is None:
@@ -205,6 +209,7 @@ def _checker(job: Mapping[str, Any]) -> Callable[[int], Report]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m verify.fusion", description=__doc__)
     parser.add_argument("--graphs", type=int, default=10_000, help="how many (default 10000)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first (default 0)")
     parser.add_argument("--seed", type=int, default=0, help="default 0")
     parser.add_argument("--target", choices=("cpu", "webgpu"), default="cpu", help="default: cpu")
     parser.add_argument("--jobs", type=int, default=1, help="child processes (default 1)")

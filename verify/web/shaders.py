@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xyntra.targets.webgpu.code.shader_image import ShaderImage
+from xyntra.targets.webgpu.code.wgsl import browser_text
 
 __all__ = ["Refusal", "refusals"]
 
@@ -62,7 +63,7 @@ def refusals(
     for name, image in images.items():
         if image.launches:
             entries = [each.entry for each in image.launches] if pipelines else []
-            messages = page.evaluate(_READ, {"code": image.wgsl, "entries": entries})
+            messages = page.evaluate(_READ, {"code": browser_text(image.wgsl), "entries": entries})
             if messages:
                 found.append(Refusal(name, tuple(messages)))
     return found

@@ -30,6 +30,7 @@ from xyntra.array.dtypes import (
     uint64,
 )
 from xyntra.array.dtypes import bool_ as bool
+from xyntra.array.expansion.kernels import record_program as _record_program  # noqa: F401  (for methods)
 from xyntra.array.functions.creation import (
     arange,
     array,
@@ -144,7 +145,6 @@ from xyntra.array.functions.info import (
     namespace_info,
     result_type,
 )
-from xyntra.array.functions.kernels import record_program as _record_program  # noqa: F401  (for methods)
 from xyntra.array.functions.manipulation import (
     broadcast_to,
     concat,

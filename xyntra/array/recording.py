@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from xyntra.array.arrays import Array, as_node, node_of, wrap
 from xyntra.array.dtypes import as_dtype
 from xyntra.array.interchange import is_foreign
-from xyntra.array.recorded.evaluate import node_value
+from xyntra.array.recorded.evaluate import compute, node_value
 from xyntra.array.recorded.graph import NUMBER, LazyNode, RecordState, leaf, meta_of
+from xyntra.array.recorded.placement import are_numpy, lend, lends, placed, target_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
 from xyntra.array.recorded.settings import ArraySettings
@@ -32,12 +33,14 @@ class _Recording:
 
     Attributes:
         program: what runs; None where every output is given.
-        values: for each input of it: the place of an argument, or a function that returns it.
+        values: for each leaf of it: the place of an argument, or its node, or a function that
+            returns its value.
+        lent: the places of arguments that results are written over.
         outputs: for each leaf of the result: ("computed", place), ("argument", place) or the value.
         result: the form of the result.
     """
 
-    __slots__ = ("metas", "outputs", "program", "result", "values")
+    __slots__ = ("lent", "metas", "outputs", "program", "result", "values")
 
     def __init__(
         self,
@@ -46,17 +49,29 @@ class _Recording:
         outputs: Sequence[tuple[str, Any]],
         metas: Sequence[Any],
         result: Any,
+        lent: Sequence[int] = (),
     ) -> None:
         self.program = program
         self.values = values
+        self.lent = lent
         self.outputs = outputs
         self.metas = metas
         self.result = result
 
-    def __call__(self, arguments: Sequence[Any]) -> Any:
-        """Return the result for the values of the arguments."""
+    def __call__(self, nodes: Sequence[LazyNode | None], target: str) -> Any:
+        """Return the result for the arguments, which are computed.
+
+        Args:
+            nodes: of the arguments; None for one that is part of what is recorded.
+            target: where it runs.
+        """
+        arguments = [None if node is None else node.value for node in nodes]
         found: Sequence[Any] = ()
         if self.program is not None:
+            if target != "cpu":
+                arguments = placed([node or _NOTHING for node in nodes], target)
+            if self.lent:
+                lend(arguments, nodes, self.lent)
             given = [
                 arguments[each] if type(each) is int else each()  # type: ignore[operator]
                 for each in self.values
@@ -79,11 +94,18 @@ class Jitted:
     Args:
         function: takes and returns arrays, numbers, and tuples, lists and dictionaries of them.
         static: the positions of arguments that are part of what is recorded.
+        donate: the positions of arguments whose memory results may take.
     """
 
-    def __init__(self, function: Callable[..., Any], static: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static: Sequence[int] = (),
+        donate: Sequence[int] = (),
+    ) -> None:
         self._function = function
         self._static = frozenset(static)
+        self._donate = frozenset(donate)
         self._recordings: dict[Any, _Recording] = {}
         update_wrapper(self, function)
 
@@ -94,20 +116,42 @@ class Jitted:
         dynamic = tuple([a for i, a in enumerate(arguments) if i not in self._static])
         fixed = tuple([a for i, a in enumerate(arguments) if i in self._static])
         leaves = flatten(dynamic)
-        nodes: list[Any] = []
-        key: list[Any] = [structure(dynamic), fixed, ArraySettings.target]
-        for each in leaves:
-            node = _node(each)
-            nodes.append(node)
-            key.append(each if node is None else node.meta)
+        nodes = _computed(leaves)
+        target = ArraySettings.target
+        if target != "cpu" or not are_numpy([node.value for node in nodes if node is not None]):
+            target = target_of([node for node in nodes if node is not None])
+        key: list[Any] = [structure(dynamic), fixed, target]
+        key += [
+            each if node is None else node.meta for each, node in zip(leaves, nodes, strict=True)
+        ]
         own = tuple(key)
         found = self._recordings.get(own)
         if found is None:
-            found = self._recordings[own] = self._record(arguments, dynamic, leaves, nodes)
-        return found([None if node is None else node_value(node) for node in nodes])
+            donated = self._donated(arguments)
+            found = self._record(arguments, dynamic, leaves, nodes, target, donated)
+            self._recordings[own] = found
+        return found(nodes, target)
+
+    def _donated(self, arguments: Sequence[Any]) -> set[int]:
+        """Return the places among all leaves of arguments that results may be written over."""
+        found: set[int] = set()
+        place = 0
+        for number, each in enumerate(arguments):
+            if number not in self._static:
+                count = len(flatten((each,)))
+                if number in self._donate:
+                    found.update(range(place, place + count))
+                place += count
+        return found
 
     def _record(
-        self, arguments: Sequence[Any], dynamic: Any, leaves: Sequence[Any], nodes: Sequence[Any]
+        self,
+        arguments: Sequence[Any],
+        dynamic: Any,
+        leaves: Sequence[Any],
+        nodes: Sequence[Any],
+        target: str,
+        donated: set[int],
     ) -> _Recording:
         traced = [
             each if node is None else wrap(LazyNode("argument", (), (), node.meta))
@@ -123,7 +167,20 @@ class Jitted:
         finally:
             RecordState.tracing -= 1
             del RecordState.draws[before:]
-        return _recording(result, traced, draws)
+        return _recording(result, traced, draws, target, donated if lends(target) else set())
+
+
+def _computed(leaves: Sequence[Any]) -> list[LazyNode | None]:
+    """Return the nodes of arguments, which have their values then."""
+    nodes = [_node(each) for each in leaves]
+    waiting = [node for node in nodes if node is not None and node.value is None]
+    if waiting:
+        compute(waiting)
+    return nodes
+
+
+_NOTHING = LazyNode("argument", (), (), meta_of((), as_dtype(bool)))
+"""In place of an argument that has no value."""
 
 
 def _node(value: Any) -> LazyNode | None:
@@ -148,7 +205,13 @@ def _node(value: Any) -> LazyNode | None:
     )
 
 
-def _recording(result: Any, traced: Sequence[Any], draws: dict[LazyNode, Any]) -> _Recording:
+def _recording(
+    result: Any,
+    traced: Sequence[Any],
+    draws: dict[LazyNode, Any],
+    target: str,
+    donated: set[int],
+) -> _Recording:
     places = {each._node: place for place, each in enumerate(traced) if type(each) is Array}
     outputs: list[tuple[str, Any]] = []
     metas: list[Any] = []
@@ -170,14 +233,40 @@ def _recording(result: Any, traced: Sequence[Any], draws: dict[LazyNode, Any]) -
     from xyntra.array.recorded.programs import compiled
 
     graph = _with_arguments(graph_of(list(wanted)), places)
-    program = compiled(graph, list(wanted), ())
+    returned = {what for kind, what in outputs if kind == "argument"}
+    aliases = _aliases(graph, list(wanted), places, donated - returned)
+    program = compiled(graph, list(wanted), target, (), aliases)
+    lent = [places[graph.leaves[number]] for _, number in aliases]
     values: list[int | Callable[[], Any]] = []
     for node in graph.leaves:
         if node in places:
             values.append(places[node])
         else:
             values.append(_again(node, draws.get(node)))
-    return _Recording(program, values, outputs, metas, result)
+    return _Recording(program, values, outputs, metas, result, lent)
+
+
+def _aliases(
+    graph: Graph, outputs: Sequence[LazyNode], places: dict[LazyNode, int], donated: set[int]
+) -> list[tuple[int, int]]:
+    """Return pairs of an output and a leaf, of the same type and donated, that it is written over.
+
+    Both are taken in order, so that parameters meet parameters and moments meet moments.
+    """
+    read = {each for node in graph.order if node.value is None for each in node.args}
+    waiting: dict[Any, list[tuple[int, int]]] = {}
+    for number, node in enumerate(graph.leaves):
+        place = places.get(node)
+        if place in donated and node in read:
+            waiting.setdefault(node.meta, []).append((place, number))
+    for each in waiting.values():
+        each.sort(reverse=True)
+    found = []
+    for output, node in enumerate(outputs):
+        free = waiting.get(node.meta)
+        if free:
+            found.append((output, free.pop()[1]))
+    return found
 
 
 def _again(node: LazyNode, draw: Callable[[], Any] | None) -> Callable[[], Any]:
@@ -203,7 +292,12 @@ def _with_arguments(graph: Graph, places: dict[LazyNode, int]) -> Graph:
     return Graph(graph.order, graph.places, leaves, graph.numbers, graph.key)
 
 
-def jit(function: Callable[..., Any] | None = None, *, static: Sequence[int] = ()) -> Any:
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    static: Sequence[int] = (),
+    donate: Sequence[int] = (),
+) -> Any:
     """Record a function as a whole, one executable for each set of types of its arguments.
 
     Within it, arguments have no values: they cannot be printed or tested. Numbers are arrays of
@@ -213,7 +307,9 @@ def jit(function: Callable[..., Any] | None = None, *, static: Sequence[int] = (
     Args:
         function: takes and returns arrays, numbers, and tuples, lists and dictionaries of them.
         static: the positions of arguments that are part of what is recorded; they can be hashed.
+        donate: the positions of arguments that are not used afterwards: results of their types are
+            written over them. What else shows their memory keeps a copy.
     """
     if function is None:
-        return lambda own: Jitted(own, static)
-    return Jitted(function, static)
+        return lambda own: Jitted(own, static, donate)
+    return Jitted(function, static, donate)

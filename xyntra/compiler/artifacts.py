@@ -53,13 +53,12 @@ def load_artifact(
         threads: how many threads work on one call; None means one for each core.
         parameters_root: a folder from which an MLIR module may take weights, beside its own.
     """
-    from xyntra.compiler.saved import load_pickled
-    from xyntra.executable import Executable
+    from xyntra.compiler.saved import executable_of
 
     with span("load", "compile"):
         weights = weights_of(artifact, source, parameters_root)
         program = target.program(artifact, weights, threads)
-        return Executable(artifact, program, weights, (target.name, threads), load_pickled)
+        return executable_of(artifact, program, weights, (target.name, threads))
 
 
 def weights_of(

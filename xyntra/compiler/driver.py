@@ -87,6 +87,7 @@ def quantize_source(
     samples: Sequence[Any],
     *,
     ranked: bool = False,
+    by_rows: bool = True,
 ) -> Quantization:
     """Return which products of a model precision "int8" computes in integers, and by which ranges.
 
@@ -96,6 +97,7 @@ def quantize_source(
         config: how it is compiled.
         samples: inputs of calls.
         ranked: whether it is measured what each product alone changes, needed or not.
+        by_rows: whether rows of a factor may have scales of their own.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled, or a sample does not fit it.
@@ -107,7 +109,8 @@ def quantize_source(
     with _placed(source):
         request = make_request(source, sizes, config, "artifact", target)
         kind = target.backend.name
-        return quantize(source, request, config, kind, samples, ranked=ranked)
+        more = {"ranked": ranked, "by_rows": by_rows}
+        return quantize(source, request, config, kind, samples, **more)
 
 
 def _sampled(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 from collections.abc import Collection, Mapping
@@ -13,7 +14,7 @@ import numpy as np
 
 from xyntra.compiler.code_target import target_of
 from xyntra.errors import ArchiveError, CompileError, InputError
-from xyntra.executable import WEIGHT, Executable
+from xyntra.executable import WEIGHT, Executable, kinds_of
 from xyntra.passes.precision.weight_part import WeightPart
 from xyntra.plan.arguments import to_array
 from xyntra.plan.artifact import Artifact
@@ -21,7 +22,9 @@ from xyntra.plan.check_plan import is_dtype, is_shape
 from xyntra.plan.container import MALFORMED, Container, read_container
 from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Buffer, Port, numpy_dtype
+from xyntra.plan.settled import settlement
 from xyntra.plan.stored import rounded
+from xyntra.targets.base import Program, SettlingProgram
 
 Array = np.ndarray[Any, Any]
 
@@ -77,6 +80,48 @@ def load_pickled(
     return _load(read_container(memoryview(data), place), place, threads, held, target)
 
 
+def executable_of(
+    artifact: Artifact,
+    program: Program,
+    weights: Mapping[str, Array],
+    loaded_for: tuple[str, int | None],
+) -> Executable:
+    """Return a loaded artifact as an executable, which holds what calls need of its weights.
+
+    Where the load makes something smaller of weights, such as integers, these are let go of.
+
+    Args:
+        artifact: the compiled model.
+        program: the same, loaded.
+        weights: of the model.
+        loaded_for: the target and the number of threads.
+    """
+    found = settlement(artifact.plan) if isinstance(program, SettlingProgram) else None
+    if found is None or not isinstance(program, SettlingProgram):
+        return Executable(artifact, program, weights, loaded_for, load_pickled)
+    smaller, made = program.settled(found.plan, found.made)
+    left = {name: array for name, array in weights.items() if name in found.plan.parameters}
+    for number, kind in found.made.items():
+        array = np.frombuffer(made[number], numpy_dtype(kind.dtype), math.prod(kind.shape))
+        left[found.plan.buffers[number].name] = _read_only(array.reshape(kind.shape))
+    whole = artifact, kinds_of(weights, artifact.plan)
+    own = found.artifact(artifact)
+    return Executable(own, smaller, left, loaded_for, load_pickled, whole)
+
+
+def _check_not_settled(artifact: Artifact, weights: Mapping[str, Any], place: str) -> None:
+    """Refuse weights that a model cannot take, as it holds what was made of others."""
+    for name in artifact.plan.settled:
+        if name in weights:
+            raise InputError(
+                "weight-settled",
+                f"the weight '{name}' cannot be given",
+                place=place,
+                cause="the file holds what was made of it, such as integers of 8 bits",
+                hint="save(path, weights=False) writes one that takes it",
+            )
+
+
 def _read_only(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
@@ -92,6 +137,7 @@ def _load(
 ) -> Executable:
     artifact = Artifact.from_container(container, place)
     found = target_of(artifact, place, target)
+    _check_not_settled(artifact, weights, place)
     rounded_to = {each.name for each in artifact.plan.buffers if each.rounded_to}
     made = {each.name: each for each in artifact.plan.buffers if each.source in weights}
     held = _weights(container, place, weights, rounded_to, made)
@@ -103,7 +149,7 @@ def _load(
         raise ArchiveError(
             "archive-invalid", "the saved model cannot run", place=place, cause=error.message
         ) from None
-    return Executable(artifact, program, held, (found.name, threads), load_pickled)
+    return executable_of(artifact, program, held, (found.name, threads))
 
 
 def _map(place: str) -> memoryview:

@@ -25,6 +25,7 @@ from xyntra.kernels.arguments import (
 )
 from xyntra.kernels.calling import caller, returned
 from xyntra.kernels.specialization import Specialization
+from xyntra.kernels.tensor_calls import tensor_caller
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
@@ -149,7 +150,11 @@ class PythonKernel:
         if record is not None and out is None:
             return special.recorded(record, values)
         if self._is_positional:
-            self._fast = caller(special, values, self._defaults) or self._fast
+            self._fast = (
+                tensor_caller(special, values)
+                or caller(special, values, self._defaults)
+                or self._fast
+            )
         return returned(special, values, out)
 
     def compile(self, *args: Any, **named: Any) -> Executable:

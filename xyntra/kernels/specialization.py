@@ -83,6 +83,16 @@ class Specialization:
         return not self._dtypes and not self._captured and self._build is _single
 
     @property
+    def has_numbers(self) -> bool:
+        """Tell whether numbers of a call are among its inputs."""
+        return bool(self._dtypes)
+
+    @property
+    def has_captures(self) -> bool:
+        """Tell whether arrays from outside are among its inputs."""
+        return bool(self._captured)
+
+    @property
     def watched(self) -> list[Capture]:
         """What it uses from outside that may be another one at the next call."""
         return self._watched

@@ -9,6 +9,7 @@ from typing import Any
 
 import xyntra.array as xa
 from xyntra.array import Array
+from xyntra.array.arrays import node_of, write
 from xyntra.errors import InputError
 from xyntra.suggestions import did_you_mean
 
@@ -104,6 +105,13 @@ class Module:
         for full, array in arrays.items():
             owner, name = known[full]
             setattr(owner, name, array)
+
+    def update(self, arrays: Mapping[str, Array]) -> None:
+        """Write new elements into parameters and buffers, by name; who holds those sees them."""
+        for buffers in (False, True):
+            for full, owner, name in self._arrays(buffers):
+                if full in arrays:
+                    write(getattr(owner, name), node_of(arrays[full]))
 
     @contextmanager
     def holding(self, arrays: Mapping[str, Array]) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xyntra.observe.equal_launches import EqualLaunches, group_launches, total_cost
 from xyntra.observe.free_sizes import explain_free
@@ -27,6 +27,9 @@ from xyntra.observe.text import (
 from xyntra.observe.totals import Totals, totals_of
 from xyntra.plan.plan import Plan
 
+if TYPE_CHECKING:
+    from xyntra.observe.timing.fitted_costs import FittedCosts
+
 
 def explain(
     plan: Plan,
@@ -35,6 +38,7 @@ def explain(
     each: bool = False,
     width: int = 0,
     overlaps: Mapping[str, Sequence[bool]] | None = None,
+    costs: FittedCosts | None = None,
 ) -> str:
     """Every kernel with the nodes it holds and its cost, totals, and why kernels stayed apart.
 
@@ -44,8 +48,9 @@ def explain(
         each: give every launch a line; else equal kernels share one.
         width: cut lines at this many characters; 0 for never.
         overlaps: on GPUs, `Executable.overlaps`.
+        costs: fitted to this device: what kernels are expected to take is shown, too.
     """
-    launches = launches_of(plan, nanoseconds)
+    launches = launches_of(plan, nanoseconds, costs)
     called = [launch for launch in launches if not launch.kernel.once]
     at_load = [launch for launch in launches if launch.kernel.once]
     shared = shared_prefix([node for launch in launches for node in launch.kernel.fused])
@@ -183,10 +188,11 @@ def _kernels(
 ) -> list[str]:
     groups = group_launches(launches, each)
     predicted = any(launch.kernel.predicted is not None for launch in launches)
+    fitted = any(launch.expected is not None for launch in launches)
     measured = any(launch.measured is not None for launch in launches)
     whole = _whole(groups, measured)
     header = ["#", "x", "kind", "bytes", "flops"]
-    header += ["predicted", "bound"] * predicted + ["measured"] * measured
+    header += ["predicted", "bound"] * predicted + ["fitted"] * fitted + ["measured"] * measured
     header += ["share"] * (predicted or measured)
     rows = [[*header, "kernel", "nodes"]]
     for group in groups:
@@ -195,6 +201,8 @@ def _kernels(
         row = [group.first.label, str(size), kernel.kind, count(kernel.bytes), count(kernel.flops)]
         if predicted:
             row += [duration(kernel.predicted), kernel.bound or UNKNOWN]
+        if fitted:
+            row.append(duration(group.first.expected))
         if measured:
             row.append(duration(None if group.measured is None else group.measured / size))
         if predicted or measured:

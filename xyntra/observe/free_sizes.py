@@ -13,6 +13,7 @@ _WORDS = {
     "": "as at the sizes above",
     "apart": "loops of their own for all nests",
     "loops": "plain loops",
+    "sample": "as at the sizes above",
 }
 
 
@@ -57,6 +58,11 @@ def _sizes(symbol: FreeSymbol, free: FreeSizes) -> str:
 
 def _words(kernel: KernelVariants, number: int) -> str:
     word = kernel.words[number]
+    most = word.removeprefix("upto")
+    if most != word:
+        return f"for sizes whose product is up to {most}"
+    if not word and kernel.words[0].startswith("upto"):
+        return "for more"
     rows = word.removeprefix("rows")
     if rows != word:
         return f"tiles of {rows} row{'s' if rows != '1' else ''}"

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from xyntra.targets.launch_resources import LaunchResources
 
 
-_HEADER = [
-    "#", "grid", "block", "registers", "spilled", "shared", "blocks/SM", "occupancy", "waves",
-    "early", "time", "GB/s", "TFLOP/s", "code",
-]  # fmt: skip
+__all__ = ["OCCUPIED", "launch_table", "occupied", "speeds"]
+
+OCCUPIED = (
+    "grid", "block", "registers", "spilled", "shared", "blocks/SM", "occupancy", "waves", "limit",
+)  # fmt: skip
+"""The columns of what launches occupy."""
+_HEADER = ["#", *OCCUPIED, "early", "time", "GB/s", "TFLOP/s", "code"]
 
 
 def launch_table(
@@ -38,14 +41,16 @@ def launch_table(
         first = each.kernel not in seen
         seen.add(each.kernel)
         time = nanoseconds[each.kernel] if nanoseconds is not None and first else None
-        rows.append([*_occupied(each), *_speeds(kernels[each.kernel], time), each.entry])
+        early = "yes" if each.overlaps else "no"
+        cells = [str(each.kernel), *occupied(each), early, *speeds(kernels[each.kernel], time)]
+        rows.append([*cells, each.entry])
     return "\n".join(aligned(rows, right=tuple(range(len(_HEADER) - 1))))
 
 
-def _occupied(launch: LaunchResources) -> list[str]:
+def occupied(launch: LaunchResources) -> list[str]:
+    """Return the cells of what a launch occupies."""
     grid = str(launch.grid) + (f"/{launch.cluster}" if launch.cluster > 1 else "")
     return [
-        str(launch.kernel),
         grid,
         str(launch.block),
         str(launch.registers),
@@ -54,11 +59,12 @@ def _occupied(launch: LaunchResources) -> list[str]:
         str(launch.resident),
         f"{100 * launch.occupancy:.0f}%",
         f"{launch.waves:.2f}",
-        "yes" if launch.overlaps else "no",
+        launch.limit,
     ]
 
 
-def _speeds(kernel: Kernel, nanoseconds: int | None) -> list[str]:
+def speeds(kernel: Kernel, nanoseconds: float | None) -> list[str]:
+    """Return the cells of a kernel's time, GB/s and TFLOP/s."""
     if not nanoseconds:
         return [UNKNOWN] * 3
     return [

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xyntra.errors import InputError
 from xyntra.passes.fusion.partition.reasons import REASONS
 from xyntra.plan.cost import Boundary
 from xyntra.plan.kernel import Kernel, kernel_of
 from xyntra.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from xyntra.observe.timing.fitted_costs import FittedCosts
 
 _SENTENCES: dict[str, str] = {**REASONS}
 
@@ -25,12 +29,14 @@ class Launch:
         reads: for each argument, the position of the step that writes it; None where it is an
             input, a weight or a constant.
         measured: nanoseconds that it took, or None where it was not measured.
+        expected: nanoseconds by costs that were fitted to this device; None where there are none.
     """
 
     label: str
     kernel: Kernel
     reads: tuple[int | None, ...]
     measured: int | None = None
+    expected: float | None = None
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,15 @@ class Crossing:
     boundary: Boundary
 
 
-def launches_of(plan: Plan, nanoseconds: Sequence[int] | None = None) -> list[Launch]:
+def launches_of(
+    plan: Plan, nanoseconds: Sequence[int] | None = None, costs: FittedCosts | None = None
+) -> list[Launch]:
     """Every step of the plan as a launch, in order.
 
     Args:
         plan: the plan.
         nanoseconds: measured times, from `Executable.time_kernels`.
+        costs: fitted to the device.
     """
     writers: dict[int, int] = {}
     launches = []
@@ -61,7 +70,9 @@ def launches_of(plan: Plan, nanoseconds: Sequence[int] | None = None) -> list[La
         reads = tuple(writers.get(buffer) for buffer in step.inputs)
         measured = None if nanoseconds is None or step.once else nanoseconds[number]
         label = f"L{number}" if step.once else str(number)
-        launches.append(Launch(label, kernel_of(plan, step), reads, measured))
+        kernel = kernel_of(plan, step)
+        expected = None if costs is None else costs.expected(kernel)
+        launches.append(Launch(label, kernel, reads, measured, expected))
         writers.update(dict.fromkeys(step.outputs, position))
     return launches
 

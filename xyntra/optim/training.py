@@ -15,10 +15,13 @@ __all__ = ["TrainStep"]
 
 
 class TrainStep:
-    """A step of training, which is recorded once for each set of shapes of a batch.
+    """A step of training: one executable, recorded once for each set of shapes of a batch.
+
+    Parameters and the state of the optimiser are written over where they lie; arrays of theirs that
+    are held elsewhere are copied before.
 
     Args:
-        model: whose parameters are trained; it holds the new ones after each step.
+        model: whose parameters are trained; the same arrays hold the new ones after each step.
         loss: takes the model and what a step is called with, and returns an array of one element.
         optimizer: what it makes of the gradients.
         clip: the largest norm of all gradients together; None for any.
@@ -38,14 +41,17 @@ class TrainStep:
         self.steps = 0
         self._loss = loss
         self._clip = clip
-        self._step = xa.jit(self._recorded)
+        self._rate: tuple[float, Any] = (0.0, xa.asarray(0.0))
+        self._step = xa.jit(self._recorded, donate=(0, 1, 2))
 
     def __call__(self, *batch: Any) -> Array:
         """Train on a batch and return the loss before the step."""
         rate = self.optimizer.rate(self.steps)
-        given = (self.model.parameters(), self.model.buffers(), self.state, rate, batch)
+        if rate != self._rate[0]:
+            self._rate = rate, xa.asarray(rate)
+        given = (self.model.parameters(), self.model.buffers(), self.state, self._rate[1], batch)
         value, parameters, buffers, self.state = self._step(*given)
-        self.model.assign({**parameters, **buffers})
+        self.model.update({**parameters, **buffers})
         self.steps += 1
         found: Array = value
         return found

@@ -63,6 +63,8 @@ def check_plan(plan: Plan) -> None:
     for number, step in enumerate(plan.steps):
         _check_step(plan, step, f"step {number}")
     _check_order(plan)
+    settled = [isinstance(name, str) and name not in plan.sources for name in plan.settled]
+    _require(all(settled), "a weight that is said to be settled is there, or has no text as name")
 
 
 def is_dtype(value: object) -> bool:

@@ -83,7 +83,8 @@ class KernelVariants:
         name: of the kernel in steps.
         variants: names of kernels, in order of preference.
         words: of each, how it differs from the first, such as "rows1".
-        sizes: of each, the expressions of the elements of its array of sizes, its last input.
+        sizes: of each, the expressions of the elements of its array of sizes, its last input, or of
+            what its launches are told by value.
         guards: of each, what has to hold: "<" or "<=", and two expressions.
     """
 
@@ -103,7 +104,7 @@ class FreeSizes:
         shapes: of each input, output and requirement, the expression of each dimension.
         nbytes: of each buffer, the expression of its size.
         kernels: the kernels that are told their sizes.
-        words: elements of an array of sizes.
+        words: elements of an array of sizes; 0 where kernels take sizes by value.
     """
 
     symbols: tuple[FreeSymbol, ...]

@@ -213,6 +213,7 @@ class Plan:
             and why: nodes, type and reason.
         free: the dimensions that are free, with what changes with them; shapes and sizes are then
             those for the hints. None where no dimension is free.
+        settled: names of weights of the model that are held as what the load makes of them, alone.
     """
 
     inputs: tuple[Port, ...]
@@ -228,6 +229,7 @@ class Plan:
     precisions: tuple[tuple[str, str, str], ...] = ()
     free: FreeSizes | None = None
     sizes: tuple[SizedDimension, ...] = ()
+    settled: tuple[str, ...] = ()
 
     @cached_property
     def results(self) -> tuple[Port, ...]:
@@ -315,6 +317,7 @@ class Plan:
                 SizedDimension(**{**entry, "count": _port(entry["count"])})
                 for entry in _items(data.get("sizes", ()))
             ),
+            settled=_items(data.get("settled", ())),
         )
 
 

@@ -30,7 +30,8 @@ class SizedPlan:
 def sized_plan(plan: Plan, free: FreeSizes, sizes: Mapping[str, int]) -> SizedPlan:
     """Return the static plan for sizes of the symbols, by their identifiers.
 
-    The buffers of arrays of sizes come last, one for each kernel, whichever variant is taken.
+    The buffers of arrays of sizes come last, one for each kernel, whichever variant is taken; there
+    are none where launches take sizes by value.
 
     Raises:
         CompileError: no variant of a kernel can have these sizes.
@@ -45,9 +46,13 @@ def sized_plan(plan: Plan, free: FreeSizes, sizes: Mapping[str, int]) -> SizedPl
         _resized(buffer, values[text]) if buffer.nbytes != values[text] else buffer
         for buffer, text in zip(plan.buffers, free.nbytes, strict=True)
     ]
-    chosen, arrays = {}, {}
+    chosen: dict[str, tuple[str, int | None]] = {}
+    arrays: dict[int, tuple[int, ...]] = {}
     for kernel in free.kernels:
         variant = _first_fit(kernel, values)
+        if not free.words:
+            chosen[kernel.name] = kernel.variants[variant], None
+            continue
         chosen[kernel.name] = kernel.variants[variant], len(buffers)
         words = tuple(values[text] for text in kernel.sizes[variant])
         arrays[len(buffers)] = (*words, *[0] * (free.words - len(words)))
@@ -86,11 +91,12 @@ def _resized(buffer: Buffer, nbytes: int) -> Buffer:
     return replace(buffer, nbytes=nbytes, data=(buffer.data * times)[:nbytes])
 
 
-def _with_variant(step: Step, chosen: Mapping[str, tuple[str, int]]) -> Step:
+def _with_variant(step: Step, chosen: Mapping[str, tuple[str, int | None]]) -> Step:
     if step.kernel not in chosen:
         return step
     name, array = chosen[step.kernel]
-    return replace(step, kernel=name, inputs=(*step.inputs, array))
+    inputs = step.inputs if array is None else (*step.inputs, array)
+    return replace(step, kernel=name, inputs=inputs)
 
 
 def _first_fit(kernel: KernelVariants, values: Mapping[str, int]) -> int:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from xyntra.errors import UnsupportedError
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from xyntra.passes.lower.gpu.device import Feature
     from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
-    from xyntra.plan.plan import Port
+    from xyntra.plan.plan import Plan, Port
+    from xyntra.targets.launch_resources import LaunchResources
 
 CALLS = "xyntra.calls"
 """The name of the code that starts calls, among the compiled kernels."""
@@ -80,6 +81,19 @@ class StateProgram(Program, Protocol):
         """Return arrays of zeros for inputs that outputs are written over, where those can lie."""
 
 
+@runtime_checkable
+class SettlingProgram(Program, Protocol):
+    """A program that can let go of weights for what it has made of them."""
+
+    def settled(self, plan: Plan, made: Collection[int]) -> tuple[Program, Mapping[int, Any]]:
+        """Return this program by a plan in which some of its prepared buffers are parameters.
+
+        Args:
+            plan: as `settlement` makes it, with the numbers of this one's buffers.
+            made: the buffers that have become parameters; their bytes are returned, too.
+        """
+
+
 class Future(Protocol):
     """The results of a call that may not have finished; `await` gives what `result` returns."""
 
@@ -117,6 +131,18 @@ class HostProgram(Program, Protocol):
         """Return a function that runs once on arrays of numpy that fit, and returns new ones.
 
         It takes one value an input, and returns None, having done nothing, where one does not fit.
+        """
+
+
+@runtime_checkable
+class PlainProgram(Program, Protocol):
+    """A program with a short way of calling it on arrays that lie where it runs."""
+
+    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None]:
+        """Return a function that runs once on arrays that fit, and returns new ones.
+
+        It takes one value an input, and returns None, having done nothing, where one does not fit.
+        Arrays that outputs are written over share memory with no other, and come back.
         """
 
 
@@ -159,6 +185,12 @@ class Backend(ABC):
     name: ClassVar[TargetName]
     writes_inputs: ClassVar[bool] = True
     """Whether outputs can be written where inputs lie."""
+    sizes_by_value: ClassVar[bool] = False
+    """Whether kernels are told sizes by value, not in an array."""
+    keeps_arrays: ClassVar[bool] = False
+    """Whether arrays can lie in memory of its devices between calls; see `place`."""
+    schedules_by_size: ClassVar[bool] = False
+    """Whether kernels that are told sizes have schedules for several classes of them."""
 
     @property
     def target(self) -> Target:
@@ -304,6 +336,19 @@ class Backend(ABC):
         """
         return ()
 
+    def predicted_resources(self, artifact: Artifact) -> Sequence[LaunchResources]:
+        """Return what every launch of a call would occupy of a GPU that need not be there.
+
+        Raises:
+            UnsupportedError: `no-occupancy`, nothing is known of the multiprocessors.
+            DeviceError: what generates machine code is missing, or refused a kernel.
+        """
+        raise UnsupportedError(
+            "no-occupancy",
+            "nothing is known of what kernels occupy of this target",
+            hint="compile the model with target='cuda:sm_90a' (--target cuda:sm_90a)",
+        )
+
     def call_code(self) -> str:
         """Return the source of native code that starts calls; "" where there is none."""
         return ""
@@ -334,6 +379,21 @@ class Backend(ABC):
         Raises:
             CompileError: the code is damaged, or a weight is missing.
         """
+
+    def place(self, array: Any, ordinal: int) -> Any:
+        """Return a copy of an array in the memory of a device, where its programs take it.
+
+        Args:
+            array: of numpy, or on a device of the target.
+            ordinal: the number of the device.
+
+        Raises:
+            InputError: the array cannot be read.
+            DeviceError: there is no such device, it failed, or has not so much memory.
+        """
+        raise UnsupportedError(
+            "array-device", f"arrays lie in the memory of the host for {self.device_name(ordinal)}"
+        )
 
     @abstractmethod
     def devices(self) -> Mapping[str, Device]:

@@ -25,6 +25,8 @@ class LaunchResources:
         occupancy: warps that it then holds, as a share of those that it could.
         waves: how often the GPU is filled with blocks.
         overlaps: it may begin before the launch ahead of it has ended.
+        limits: the resources of a multiprocessor that leave no room for one block more; more than
+            one where they are used up together.
     """
 
     kernel: int
@@ -39,3 +41,10 @@ class LaunchResources:
     occupancy: float
     waves: float
     overlaps: bool
+    limits: tuple[str, ...]
+
+    @property
+    def limit(self) -> str:
+        """What keeps the GPU from holding more warps, in words: first the grid if that is small."""
+        resources = " and ".join(self.limits)
+        return f"grid, {resources}" if self.waves < 1 else resources

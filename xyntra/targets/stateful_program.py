@@ -7,12 +7,19 @@ written where one does not fit, and given back among the outputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xyntra.errors import InputError, UnsupportedError
 from xyntra.plan.plan import Plan
-from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program, StateProgram
+from xyntra.targets.base import (
+    DeviceProgram,
+    Future,
+    HostProgram,
+    PlainProgram,
+    Program,
+    StateProgram,
+)
 from xyntra.targets.mapped_future import MappedFuture
 
 __all__ = ["StatefulProgram", "stateful_program"]
@@ -138,6 +145,16 @@ class StatefulProgram:
             for number in range(len(self._plan.outputs))
         ]
 
+    def _plain(self, program: PlainProgram) -> Callable[[_Arrays], list[Any] | None]:
+        """Return the short way of a program, whose caller vouches for the arrays of states."""
+        run = program.plain_call()
+
+        def call(arrays: _Arrays) -> list[Any] | None:
+            found = run(arrays)
+            return None if found is None else list(self._merged(arrays, found))
+
+        return call
+
 
 class _StatefulHostProgram(StatefulProgram):
     """A stateful program that runs on memory whose addresses it is given."""
@@ -145,6 +162,10 @@ class _StatefulHostProgram(StatefulProgram):
     def __init__(self, program: HostProgram, states: StateProgram, plan: Plan) -> None:
         super().__init__(program, states, plan)
         self.run_at = program.run_at
+        self._short = self._plain(program)
+
+    def plain_call(self) -> Callable[[_Arrays], list[Any] | None]:
+        return self._short
 
 
 class _StatefulDeviceProgram(StatefulProgram):
@@ -155,9 +176,17 @@ class _StatefulDeviceProgram(StatefulProgram):
         self.launches, self.overlaps = program.launches, program.overlaps
         self.launch_resources = program.launch_resources
         self._device = program
+        self._short = self._plain(program) if isinstance(program, PlainProgram) else None
+
+    def plain_call(self) -> Callable[[_Arrays], list[Any] | None]:
+        return self._short or _never
 
     def submit(self, arrays: _Arrays) -> Future:
         self._checked(arrays, None)
         return MappedFuture(
             self._device.submit(arrays), lambda results: self._merged(arrays, results)
         )
+
+
+def _never(_: _Arrays) -> None:
+    """Take no arrays."""

@@ -7,7 +7,7 @@
 
 // The factor of the first product is returned; the second one has the same.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: tensor<4x64xf32> {xyntra.output = "xyntra.factor 0 0 {{\[.+\]}}"}, tensor<f32> {xyntra.output = "xyntra.same 1 0 {{\[.+\]}}"})
+// CHECK-SAME: tensor<4x64xf32> {xyntra.output = "xyntra.factor 0 0 1 {{\[.+\]}}"}, tensor<f32> {xyntra.output = "xyntra.same 1 0 1 {{\[.+\]}}"})
 // CHECK: return %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} : tensor<4x32xf32>, tensor<4x32xf32>, tensor<4x64xf32>, tensor<f32>
 module {
 func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x32xf32> {xyntra.parameter = "w"}) -> (tensor<4x32xf32>, tensor<4x32xf32>) {

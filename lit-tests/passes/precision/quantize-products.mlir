@@ -25,7 +25,7 @@
 
 // SWITCHES-LABEL: func.func @main(
 // SWITCHES-SAME: %[[S:[a-z0-9]+]]: tensor<2xf32> {xyntra.input = "xyntra.switches"}
-// SWITCHES: linalg.generic {{.+}} ins(%{{.+}}, %{{.+}}, %[[S]] : tensor<4x32xf32>, tensor<4x32xf32>, tensor<2xf32>)
+// SWITCHES: linalg.generic {{.+}} ins(%{{.+}}, %{{.+}}, %{{.+}}, %[[S]] : tensor<4x32xf32>, tensor<4x32xf32>, tensor<4x32xf32>, tensor<2xf32>)
 // SWITCHES: arith.select
 module attributes {xyntra.quantization = [[0.02 : f32, 128 : i32, ""], [1.0 : f32, 0 : i32, "by decision"]]} {
 func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x32xf32> {xyntra.parameter = "w"}) -> (tensor<4x32xf32>, tensor<4x32xf32>) {

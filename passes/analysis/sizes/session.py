@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
+from xyntra.dialects.scalar import emit, size_code
 from xyntra.dialects.sizes import Bounds, Expr, parse
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.kernel_function import PREPARE, entry_block
@@ -60,6 +60,10 @@ class SizeSession:
         ranges: their least and largest sizes.
         guards: what has been taken for granted, in order.
         sizes: the expressions of the elements of the array of sizes.
+        values: the code of sizes, by their expressions.
+        pins_equal: whether what is equal at the sample alone is taken for granted.
+        is_estimate: whether numbers that are sizes are read as usual ones: nothing but a choice of
+            schedules is made with them.
     """
 
     kernel: ir.Operation
@@ -70,6 +74,8 @@ class SizeSession:
     guards: dict[Guard, None] = field(default_factory=dict)
     sizes: list[str] = field(default_factory=list)
     values: dict[str, ir.Value] = field(default_factory=dict)
+    pins_equal: bool = False
+    is_estimate: bool = False
 
     def hint(self, size: Expr) -> int:
         """Return the value for usual sizes."""
@@ -80,6 +86,10 @@ class SizeSession:
         if not several:
             return size.bounds(self.ranges)
         return size.bounds({name: (max(2, low), high) for name, (low, high) in self.ranges.items()})
+
+    def expression(self, number: int) -> Expr | None:
+        """Return the expression of a number of the IR; None for one that is no size."""
+        return self.numbers.get(number)
 
     def guard(self, kind: str, left: Expr, right: Expr) -> None:
         """Note what has to hold."""
@@ -125,12 +135,13 @@ session: ContextVar[SizeSession | None] = ContextVar("session", default=None)
 @contextmanager
 def lowering(current: SizeSession) -> Iterator[None]:
     """Let numbers that are sizes in `current` be read as such."""
-    tokens = session.set(current), facts.set(current)
+    tokens = session.set(current), facts.set(current), size_code.set(size_value)
     try:
         yield
     finally:
         session.reset(tokens[0])
         facts.reset(tokens[1])
+        size_code.reset(tokens[2])
 
 
 def sized(number: int) -> int:
@@ -139,7 +150,9 @@ def sized(number: int) -> int:
     if current is None:
         return number
     found = current.numbers.get(number)
-    return number if found is None else Size(number, found)
+    if found is None:
+        return number
+    return current.hint(found) if current.is_estimate else Size(number, found)
 
 
 def sized_strides(kind: ir.MemRefType) -> list[int]:

@@ -2,10 +2,10 @@
 """Defines a size that a kernel is told when it runs: an int that knows its expression.
 
 It has the value of the sample that the kernel is lowered at. Arithmetic with it gives sizes again.
-Two sizes are equal where their expressions are; where they are not, code for sizes that differ is
-made, which is right for equal ones, too. What is smaller is decided by the ranges of the symbols
-where they can, else by the sample, and recorded: such a guard has to hold where the code is used.
-Arithmetic with floats is an estimate, and takes the hint.
+Two sizes are equal where their expressions are; for others, code for sizes that differ is made,
+which is right for equal ones, too, unless `pins_equal` is set: then what the sample says is
+recorded. So is what is smaller, where the ranges of the symbols do not say. Such guards have to
+hold where the code is used. Arithmetic with floats is an estimate, and takes the hint.
 """
 
 from __future__ import annotations
@@ -19,23 +19,35 @@ from xyntra.dialects.sizes import Bounds, Expr, constant
 __all__ = [
     "Size",
     "SizeFacts",
+    "always_at_most",
     "expression_of",
     "facts",
     "hint_of",
     "least_of",
     "most_of",
     "of_several",
+    "pinned",
 ]
 
 
 class SizeFacts(Protocol):
-    """Facts of the symbols that sizes are made of."""
+    """Facts of the symbols that sizes are made of.
+
+    Attributes:
+        pins_equal: whether sizes that are equal at the sample alone are taken to be, with a guard;
+            else code for sizes that differ is made.
+    """
+
+    pins_equal: bool
 
     def hint(self, size: Expr) -> int:
         """Return the value for usual sizes."""
 
     def bounds(self, size: Expr, *, several: bool = False) -> Bounds:
         """Return the least and the largest value; with `several`, of symbols that are not 1."""
+
+    def expression(self, number: int) -> Expr | None:
+        """Return the expression of a number of the IR; None for one that is no size."""
 
     def guard(self, kind: str, left: Expr, right: Expr) -> None:
         """Note that code is right only where `left` is "<" or "<=" `right`."""
@@ -68,10 +80,21 @@ class Size(int):
     def __str__(self) -> str:
         return str(self.expression)
 
+    def __deepcopy__(self, _known: dict[int, Any]) -> Size:
+        return self
+
     __hash__ = int.__hash__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, int) and self.expression == expression_of(other)
+        if not isinstance(other, int):
+            return False
+        if self.expression == _read_of(other):
+            return True
+        is_chance = self.expression.is_remainder or not _known().pins_equal
+        if int(self) != int(other) or is_chance:
+            return False  # what can do with a rest can do without
+        _guard_equal(self, other)
+        return True
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -122,6 +145,43 @@ class Size(int):
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __lshift__(self, other: Any) -> Any:
+        return self * (1 << pinned(other))
+
+    def __rshift__(self, other: Any) -> Any:
+        return self // (1 << pinned(other))
+
+    def __rlshift__(self, other: Any) -> Any:
+        return other << pinned(self)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return other >> pinned(self)
+
+    def __and__(self, other: Any) -> Any:
+        return pinned(self) & pinned(other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return pinned(self) | pinned(other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return pinned(self) ^ pinned(other)
+
+    __rxor__ = __xor__
+
+    def bit_length(self) -> int:
+        """Return how many bits it has, which is then taken for granted."""
+        bits = int(self).bit_length()
+        if self >= 1 << bits or self < (1 << bits) // 2:
+            raise ValueError("a number has other bits than it has")
+        return bits
+
     def __neg__(self) -> int:
         return _made(-int(self), -self.expression)
 
@@ -143,6 +203,15 @@ def expression_of(value: int) -> Expr:
     return value.expression if isinstance(value, Size) else constant(int(value))
 
 
+def _read_of(value: int) -> Expr:
+    """Return the expression of a size, or of a number that may have been read as one."""
+    if not isinstance(value, Size) and _known().pins_equal:
+        found = _known().expression(value)
+        if found is not None:
+            return found  # at the other sample it would be another number
+    return expression_of(value)
+
+
 def hint_of(value: Any) -> Any:
     """Return a usual value of a size; what is none stays as it is."""
     return _known().hint(value.expression) if isinstance(value, Size) else value
@@ -156,6 +225,30 @@ def most_of(value: int) -> int:
 def least_of(value: int) -> int:
     """Return the smallest value of a size; a number is its own."""
     return _known().bounds(value.expression)[0] if isinstance(value, Size) else value
+
+
+def always_at_most(left: int, right: int) -> bool:
+    """Tell whether `left` is never above `right`; code for either has to be right where it may be.
+
+    Nothing is recorded: where only some sizes are, the answer is no.
+    """
+    if not isinstance(left, Size) and not isinstance(right, Size):
+        return left <= right
+    return _known().bounds(expression_of(right) - expression_of(left))[0] >= 0
+
+
+def pinned(value: int) -> int:
+    """Return the value that a size has at the sample, as a number: it is taken for granted."""
+    if isinstance(value, Size):
+        _guard_equal(value, int(value))
+    return int(value)
+
+
+def _guard_equal(left: int, right: int) -> None:
+    one, other = expression_of(left), expression_of(right)
+    for first, second in ((one, other), (other, one)):
+        if _known().bounds(second - first)[0] < 0:
+            _known().guard("<=", first, second)
 
 
 def of_several(left: int, right: int) -> bool:
@@ -199,15 +292,14 @@ def _compared(kind: str, left: Any, right: Any) -> bool:
     if isinstance(left, float) or isinstance(right, float):
         first, second = hint_of(left), hint_of(right)
         return bool(first < second if kind == "<" else first <= second)
-    difference = expression_of(right) - expression_of(left)
-    least, most = _known().bounds(difference)
+    first, second = _read_of(left), _read_of(right)
+    least, most = _known().bounds(second - first)
     needed = 1 if kind == "<" else 0
     if least >= needed:
         return True
     if most < needed:
         return False
     is_so = int(left) < int(right) if kind == "<" else int(left) <= int(right)
-    first, second = expression_of(left), expression_of(right)
     if is_so:
         _known().guard(kind, first, second)
     else:

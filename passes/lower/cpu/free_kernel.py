@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import SCHEDULE
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
-from xyntra.dialects.sizes import Bounds, Expr
 from xyntra.passes.analysis.kernel_function import (
     check_contract,
     entry_block,
@@ -18,7 +16,7 @@ from xyntra.passes.analysis.kernel_function import (
     operations_named,
     set_signature,
 )
-from xyntra.passes.analysis.sizes.agreement import Agreement, agree, operations_of
+from xyntra.passes.analysis.sizes.agreement import agree
 from xyntra.passes.analysis.sizes.session import (
     MOST_SIZES,
     SIZES,
@@ -26,30 +24,13 @@ from xyntra.passes.analysis.sizes.session import (
     SizeSession,
     lowering,
     not_free,
-    size_value,
 )
-from xyntra.passes.analysis.sizes.size import Size, most_of
-from xyntra.passes.lower.buffers.scratch_allocation import MOST_ELEMENTS
 from xyntra.passes.lower.cpu.free_variants import Variant
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.pipeline import LoweredKernel, finish_nests, to_buffers
+from xyntra.passes.lower.kernels.told_sizes import Symbols, set_sizes
 
-__all__ = ["FreeKernel", "FreeNests", "Symbols"]
-
-
-@dataclass(frozen=True)
-class Symbols:
-    """The symbols of a model.
-
-    Attributes:
-        samples: sizes at which kernels are compared; code is made at the first two.
-        hints: usual sizes.
-        ranges: least and largest sizes.
-    """
-
-    samples: tuple[Mapping[str, int], ...]
-    hints: Mapping[str, int]
-    ranges: Mapping[str, Bounds]
+__all__ = ["FreeKernel", "FreeNests"]
 
 
 @dataclass(frozen=True)
@@ -113,7 +94,7 @@ class FreeNests:
         facts = symbols.samples[number], symbols.hints, symbols.ranges
         current = SizeSession(function, numbers, *facts)
         with kernel_named(function), module.context, module.location, lowering(current):
-            _set_sizes(module, self._agreement, current)
+            set_sizes(module, self._agreement, current)
             lowered = finish_nests(module, self._options)
         return FreeKernel(lowered, tuple(current.sizes), tuple(current.guards))
 
@@ -142,55 +123,3 @@ def _same_schedules(first: ir.Operation, second: ir.Operation) -> None:
     for one, other in pairs:
         if SCHEDULE in one.attributes:
             other.attributes[SCHEDULE] = one.attributes[SCHEDULE]
-
-
-def _set_sizes(module: ir.Operation, agreement: Agreement, current: SizeSession) -> None:
-    """Let constants that are sizes be told, and memory have room for the largest ones."""
-    operations = operations_of(module)
-    for op in operations:
-        if op.name == "memref.alloc":
-            _set_room(op, current)
-    for number, (expression, inverse) in agreement.constants.items():
-        _tell(operations[number], expression, current, inverse=inverse)
-
-
-def _set_room(op: ir.Operation, current: SizeSession) -> None:
-    elements: int = 1
-    for extent in ir.MemRefType(op.result.type).shape:
-        found = current.numbers.get(extent)
-        elements = elements * (extent if found is None else Size(extent, found))
-    if isinstance(elements, Size):
-        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), most_of(elements))
-        op.attributes[MOST_ELEMENTS] = number
-
-
-def _tell(op: ir.Operation, expression: Expr, current: SizeSession, *, inverse: bool) -> None:
-    kind = op.result.type
-    size = size_value_at(op, Size(expression.at(current.sample), expression))
-    with ir.InsertionPoint(op), op.location:
-        if isinstance(kind, ir.IndexType):
-            value = size
-        else:
-            word = emit("arith.index_cast", [size], ir.IntegerType.get_signless(64))
-            if isinstance(kind, ir.IntegerType):
-                if kind.width != 64:
-                    word = emit("arith.trunci", [word], kind) if kind.width < 64 else word
-                value = word
-            else:
-                value = emit("arith.sitofp", [word], kind)
-                if inverse:
-                    one = ir.FloatAttr.get(kind, 1.0)
-                    value = emit(
-                        "arith.divf", [emit("arith.constant", [], kind, value=one), value], kind
-                    )
-    op.result.replace_all_uses_with(value)
-    op.erase()
-
-
-def size_value_at(op: ir.Operation, size: Size) -> ir.Value:
-    """Return the code of a size that `op` can use."""
-    with ir.InsertionPoint(op):
-        found = size_value(size)
-    if found is None:
-        raise ValueError("sizes are known only while a kernel with sizes is lowered")
-    return found

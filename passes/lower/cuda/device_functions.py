@@ -111,10 +111,13 @@ def _argument_attributes(device: DeviceFunction, arguments: Sequence[ir.Value]) 
         named = dict(common)
         if lasts:
             named |= {"llvm.noalias": unit, "llvm.readonly": unit}
+        elif device.shape.steps:
+            pass  # other threads write at one step what this one reads at the next
         elif not device.shape.programmatic or _is_written(argument):
             named["llvm.noalias"] = unit
         found.append(ir.DictAttr.get(named))
-    return ir.ArrayAttr.get(found + [passed] * len(device.shape.maps))
+    told = [ir.DictAttr.get({"llvm.noundef": unit})] * len(device.shape.sizes)
+    return ir.ArrayAttr.get(found + [passed] * len(device.shape.maps) + told)
 
 
 def _is_written(pointer: ir.Value) -> bool:

@@ -19,11 +19,13 @@ class CudaLaunch(LaunchShape):
             with `griddepcontrol.wait` before it touches what that one writes.
         resident: blocks that one multiprocessor holds at once at least, which bounds registers; 0
             to leave that to the assembler.
+        steps: launches that it does one after the other, behind barriers of its cluster; 0 for one.
     """
 
     maps: tuple[TensorMap, ...] = ()
     programmatic: bool = False
     resident: int = 0
+    steps: int = 0
 
     @classmethod
     def of(cls, shape: LaunchShape) -> CudaLaunch:

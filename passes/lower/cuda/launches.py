@@ -2,7 +2,7 @@
 """Writes CUDA launch attributes that the `gpu` dialect lacks, and reads them back.
 
 What the `gpu` dialect has no words for are attributes of the launch: `xyntra.programmatic`,
-`xyntra.resident`, and what the host encodes of a tensor for a tensor map.
+`xyntra.resident`, `xyntra.steps`, and what the host encodes of a tensor for a tensor map.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import entry_block, operations_named
+from xyntra.passes.analysis.sizes.session import session
+from xyntra.passes.analysis.sizes.size import hint_of
+from xyntra.passes.lower.cuda.joined_launches import join_launches
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY
 from xyntra.passes.lower.cuda.ptx.launches import (
@@ -29,10 +32,18 @@ from xyntra.passes.lower.gpu.launching.launching import Launching
 from xyntra.passes.lower.gpu.launching.outline import (
     ARGUMENTS,
     BLOCK,
+    BLOCKS,
     CLUSTER,
     GRID,
     SCHEDULE,
     SHARED,
+)
+from xyntra.passes.lower.gpu.launching.told_sizes import (
+    is_size,
+    numbers_attribute,
+    numbers_of,
+    size_from,
+    size_text,
 )
 from xyntra.passes.lower.gpu.stages.stage import Stage
 
@@ -47,8 +58,10 @@ _LITTLE_SHARED = 48 << 10
 302 by it, and GPT-2 3.5 of 332."""
 _MAP = "builtin.unrealized_conversion_cast"  # a tensor to the argument that describes it
 _FIELDS = "xyntra.tensor_map"
+_SINGLE = frozenset({"swizzle", "offset"})
 _PROGRAMMATIC = "xyntra.programmatic"
 _RESIDENT = "xyntra.resident"
+_STEPS = "xyntra.steps"
 
 
 class CudaLaunching(Launching):
@@ -66,6 +79,21 @@ class CudaLaunching(Launching):
                 _let_next_begin(stage.op)
             found.append(launch)
         return found
+
+    def joined(
+        self,
+        stages: Sequence[Stage],
+        shapes: Sequence[LaunchShape | None],
+        device: GpuDevice,
+    ) -> list[LaunchShape | None]:
+        """Return the launches, of which small ones that follow one another are steps of one.
+
+        What is told sizes has launches of as many blocks as these say, and keeps them.
+        """
+        if session.get() is not None:
+            return list(shapes)
+        known = [None if shape is None else CudaLaunch.of(shape) for shape in shapes]
+        return list(join_launches([stage.op for stage in stages], known, device))
 
     def finished(self, function: ir.Operation, shape: LaunchShape) -> LaunchShape:
         """Return a launch with its tensor maps, whose code waits for the one ahead."""
@@ -92,12 +120,14 @@ class CudaLaunching(Launching):
             found[_PROGRAMMATIC] = ir.UnitAttr.get()
         if launch.resident:
             found[_RESIDENT] = ir.IntegerAttr.get(_word(), launch.resident)
+        if launch.steps:
+            found[_STEPS] = ir.IntegerAttr.get(_word(), launch.steps)
         return found
 
 
 def _leaves_room(stage: Stage, shape: CudaLaunch, device: GpuDevice) -> bool:
     """Tell whether blocks of the next launch find their places as if this one were not there."""
-    is_small = shape.grid <= device.multiprocessors and shape.block <= _FEW_THREADS
+    is_small = hint_of(shape.grid) <= device.multiprocessors and shape.block <= _FEW_THREADS
     if stage.attention is not None:
         return is_small and (shape.shared <= _LITTLE_SHARED or _is_of_memory(stage))
     has_anchor = any(ANCHOR in op.attributes for op in stage.operations)
@@ -134,15 +164,20 @@ def launch_shape(op: ir.Operation) -> CudaLaunch:
         return int(ir.IntegerAttr(operand.owner.attributes["value"]).value)
 
     arguments = list(op.operands)[sum(segments[:ARGUMENTS]) :]
+    grid = constant(GRID)
+    if BLOCKS in op.attributes:
+        grid = size_from(str(ir.StringAttr(op.attributes[BLOCKS]).value))
     return CudaLaunch(
-        constant(GRID),
+        grid,
         constant(BLOCK),
         shared=constant(SHARED) if segments[SHARED] else 0,
         cluster=constant(CLUSTER) if segments[CLUSTER] else 1,
         maps=tuple(_map_of(each.owner) for each in arguments if _is_map(each)),
         programmatic=_PROGRAMMATIC in op.attributes,
         resident=_number(op.attributes[_RESIDENT]) if _RESIDENT in op.attributes else 0,
+        steps=_number(op.attributes[_STEPS]) if _STEPS in op.attributes else 0,
         schedule=str(op.attributes[SCHEDULE].value) if SCHEDULE in op.attributes else "",
+        sizes=tuple(size_text(each) for each in arguments if is_size(each)),
     )
 
 
@@ -151,10 +186,9 @@ def _tensor_map(memory: ir.Value, tensor: TensorMap) -> ir.Value:
     for name, value in asdict(tensor).items():
         if isinstance(value, str):
             fields[name] = ir.StringAttr.get(value)
-        elif isinstance(value, int):
-            fields[name] = ir.IntegerAttr.get(_word(), value)
         else:
-            fields[name] = ir.DenseI64ArrayAttr.get(list(value))
+            numbers = value if isinstance(value, tuple) else (value,)
+            fields[name] = numbers_attribute(numbers)
     del fields["argument"]  # is the operand
     return emit(_MAP, [memory], ir.Type.parse("!llvm.ptr"), **{_FIELDS: ir.DictAttr.get(fields)})
 
@@ -165,18 +199,14 @@ def _is_map(value: ir.Value) -> bool:
 
 
 def _map_of(op: ir.Operation) -> TensorMap:
-    fields = {each.name: each.attr for each in ir.DictAttr(op.attributes[_FIELDS])}
-    values = {
-        name: tuple(ir.DenseI64ArrayAttr(value))
-        for name, value in fields.items()
-        if isinstance(value, ir.DenseI64ArrayAttr)
-    }
-    numbers = {
-        name: _number(value) for name, value in fields.items() if isinstance(value, ir.IntegerAttr)
-    }
-    element = str(ir.StringAttr(fields["element"]).value)
+    held = {each.name: each.attr for each in ir.DictAttr(op.attributes[_FIELDS])}
+    element = str(ir.StringAttr(held.pop("element")).value)
     argument = ir.BlockArgument(op.operands[0]).arg_number
-    return TensorMap(element=element, argument=argument, **values, **numbers)  # type: ignore[arg-type]
+    single = {
+        name: numbers_of(value)[0] if name in _SINGLE else numbers_of(value)
+        for name, value in held.items()
+    }
+    return TensorMap(element=element, argument=argument, **single)  # type: ignore[arg-type]
 
 
 def _number(value: ir.Attribute) -> int:

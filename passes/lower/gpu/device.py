@@ -8,13 +8,23 @@ names.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from itertools import combinations
 
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
-__all__ = ["DEFAULT", "DEVICES", "WEBGPU", "Feature", "GpuDevice", "device_of"]
+__all__ = [
+    "ADAPTERS",
+    "DEFAULT",
+    "DEVICES",
+    "WEBGPU",
+    "Feature",
+    "GpuDevice",
+    "device_of",
+]
 
 
 class Feature(Enum):
@@ -31,6 +41,10 @@ class Feature(Enum):
     """A launch begins before the one ahead has ended, and waits by itself (`griddepcontrol`)."""
     ASYNC_COPIES = auto()
     """Copies to shared memory pass by the registers, and do not block their thread (`cp.async`)."""
+    SUBGROUPS = auto()
+    """Subgroups of a size that code does not know combine their values in one instruction."""
+    SHADER_F16 = auto()
+    """Memory has elements of f16, and instructions round to it (`shader-f16`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +80,12 @@ class GpuDevice:
         warps_alone: the threads of a warp exchange values whether or not the other warps of their
             block do.
         registers: of 32 bits, of a multiprocessor.
+        partitions: of a multiprocessor: each has its share of the registers, and of the warps.
+        registers_unit: registers that a warp is given a multiple of.
         reserved_bytes: shared memory that the system takes for each block.
+        shared_unit: bytes of shared memory that a block is given a multiple of.
+        written_buffers: that launches which share nothing may write to together.
+        tile_rows: of the smallest tiles of products, where blocks are few.
     """
 
     name: str
@@ -89,7 +108,12 @@ class GpuDevice:
     vector_memory: bool = False
     warps_alone: bool = True
     registers: int = 1 << 16
+    partitions: int = 4
+    registers_unit: int = 256
     reserved_bytes: int = 1 << 10
+    shared_unit: int = 128
+    written_buffers: int = 64
+    tile_rows: int = 32
 
     def has(self, feature: Feature) -> bool:
         """Tell whether code may use `feature`."""
@@ -105,16 +129,31 @@ class GpuDevice:
         Args:
             threads: of a block.
             shared: bytes of shared memory of a block.
-            registers: of a thread, as many as are allocated.
+            registers: of a thread.
         """
-        if shared > self.block_shared_bytes:
-            return 0
-        return min(
-            self.blocks,
-            self.threads // threads,
-            self.registers // (threads * registers),
-            self.shared_bytes // (shared + self.reserved_bytes),
-        )
+        return min(self.block_limits(threads, shared, registers).values())
+
+    def block_limits(self, threads: int, shared: int, registers: int) -> dict[str, int]:
+        """Return how many blocks each resource of a multiprocessor is enough for.
+
+        Registers are given to warps, and a warp stays in its partition (CUDA C++ Programming Guide,
+        "Hardware Multithreading"). Arguments as for `resident`.
+        """
+        warps = -(-threads // self.subgroup)
+        each = _rounded_up(registers * self.subgroup, self.registers_unit)
+        of_partition = self.registers // self.partitions // max(each, 1)
+        reserved = _rounded_up(shared + self.reserved_bytes, self.shared_unit)
+        fits = shared <= self.block_shared_bytes
+        return {
+            "registers": of_partition * self.partitions // warps if registers else self.blocks,
+            "shared memory": self.shared_bytes // reserved if fits else 0,
+            "warps": self.threads // self.subgroup // warps,
+            "blocks": self.blocks,
+        }
+
+
+def _rounded_up(amount: int, unit: int) -> int:
+    return -(-amount // unit) * unit
 
 
 _WARPS = frozenset({Feature.MMA, Feature.ASYNC_COPIES})
@@ -219,9 +258,38 @@ WEBGPU = GpuDevice(
     shuffles=False,
     vector_memory=True,
     warps_alone=False,
+    written_buffers=7,
 )
 """A GPU of which nothing is known but what WebGPU promises of every one ("Limits"). It has no
-subgroups: warps are of 32 threads that exchange values in workgroup memory."""
+subgroups: warps are of 32 threads that exchange values in workgroup memory. Of eight buffers, one
+holds what is read."""
+_WEBGPU_DISCRETE = replace(
+    WEBGPU,
+    name="webgpu-discrete",
+    multiprocessors=128,
+    block_shared_bytes=32 << 10,
+    shared_bytes=100 << 10,
+    threads=1536,
+    static_bytes=32 << 10,
+    tile_rows=16,
+)
+"""A graphics card of its own: work is shared out among many compute units, and a workgroup has the
+memory that all such cards give it."""
+
+
+def _with_features(device: GpuDevice) -> Iterator[GpuDevice]:
+    """Yield a device with each combination of the features that an adapter may have."""
+    kinds = {"-subgroups": Feature.SUBGROUPS, "-f16": Feature.SHADER_F16}
+    for count in range(len(kinds) + 1):
+        for names in combinations(kinds, count):
+            features = frozenset(kinds[name] for name in names)
+            yield replace(device, name="".join([device.name, *names]), features=features)
+
+
+ADAPTERS = {
+    each.name: each for device in (WEBGPU, _WEBGPU_DISCRETE) for each in _with_features(device)
+}
+"""Kinds of adapters of WebGPU; code for the first runs on every one."""
 DEFAULT = "sm_90a"
 """The device that passes have in mind where they are not told one."""
 DEVICES = {each.name: each for each in _TABLE}
@@ -240,8 +308,8 @@ def device_of(architecture: str) -> GpuDevice:
     Raises:
         ConfigError: it is none of `DEVICES`.
     """
-    if architecture == WEBGPU.name:
-        return WEBGPU
+    if architecture in ADAPTERS:
+        return ADAPTERS[architecture]
     if architecture not in DEVICES:
         hint = did_you_mean(architecture, DEVICES, f"there are {', '.join(DEVICES)}")
         raise ConfigError("unknown-device", f"there is no GPU '{architecture}'", hint=hint)

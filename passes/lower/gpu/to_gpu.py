@@ -12,6 +12,7 @@ from xyntra.passes.analysis.kernel_function import (
     function_name,
     kernel_function,
 )
+from xyntra.passes.analysis.sizes.session import session
 from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.buffers.scratch_allocation import ScratchAllocation
@@ -19,6 +20,7 @@ from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.emit_stage import emit_plain_stage, emit_stage, erase_emitted
 from xyntra.passes.lower.gpu.emitters.families import families_of, schedule_text, table_of
+from xyntra.passes.lower.gpu.launching.flat_accesses import flatten_accesses
 from xyntra.passes.lower.gpu.launching.launching import Launching
 from xyntra.passes.lower.gpu.launching.outline import number_regions, outline
 from xyntra.passes.lower.gpu.math.waves import expand_waves
@@ -45,6 +47,8 @@ def to_gpu(module: ir.Operation, device: GpuDevice) -> ir.Operation:
         module.context.get_dialect_descriptor(dialect)  # loads it
     launching: Launching = getattr(table_of(device), "LAUNCHING", Launching())
     shapes = _emit(module, device, launching)
+    if session.get() is not None:
+        flatten_accesses(kernel_function(module))
     expand_waves(module)
     run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
     _erase_unused_memory(kernel_function(module))
@@ -73,6 +77,8 @@ def _emit(
     launches = launching.decided(emitted, device)
     for stage in stages:
         erase_emitted(stage)
+    with module.context:
+        launches = launching.joined(stages, launches, device)
     number_regions([stage.op for stage in stages])
     return launches
 

@@ -53,11 +53,12 @@ def integer_constant(bits: int, number: int) -> ir.Value:
 
     Args:
         bits: of its type; 0 for an index.
-        number: its value; for an index, it may be a size that the kernel is told.
+        number: its value, which may be a size that the kernel is told.
     """
-    size = None if bits else size_value(number)
+    size = size_value(number)
     if size is not None:
-        return size
+        kind = ir.IntegerType.get_signless(bits) if bits else None
+        return size if kind is None else emit("arith.index_cast", [size], kind)
     shared = _shared.get()
     return _new(bits, number) if shared is None else shared.get(bits, number)
 

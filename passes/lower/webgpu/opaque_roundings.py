@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
-from xyntra.passes.analysis.kernel_function import entry_block, operations_named
+from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.analysis.owners import constant_attribute
+from xyntra.passes.lower.webgpu.hidden_zero import hidden, hidden_zero
 from xyntra.passes.registry import register_pass
 
 _SUMS = ("arith.addf", "arith.subf")
@@ -49,16 +47,10 @@ def _rewrite(function: ir.Operation) -> None:
     ]
     if not found:
         return
-    word = ir.IntegerType.get_signless(32)
-    with function.location, ir.InsertionPoint.at_block_begin(entry_block(function)):
-        dimension = ir.Attribute.parse("#gpu<dim z>")
-        number = emit("gpu.block_id", [], ir.IndexType.get(), dimension=dimension)
-        zero = emit("arith.index_castui", [number], word)
+    zero = hidden_zero(function)
     for op, place in found:
-        value = op.operands[place]
         with op.location, ir.InsertionPoint(op):
-            bits = arith.xori(emit("arith.bitcast", [value], word), zero)
-            op.operands[place] = emit("arith.bitcast", [bits], value.type)
+            op.operands[place] = hidden(op.operands[place], zero)
 
 
 def _cancelling(op: ir.Operation) -> Iterator[int]:

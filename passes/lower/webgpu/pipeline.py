@@ -190,7 +190,6 @@ def to_spirv(module: ir.Operation, device: GpuDevice) -> ir.Operation:
         ShufflesThroughMemory(),
     )
     after: tuple[Pass, ...] = (
-        NonfiniteConstants(),
         SignedIntegers(),
         ShallowExpressions(),
         ReadOnlyBuffers(),
@@ -201,7 +200,8 @@ def to_spirv(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     BiasedAtomics().run(module)
     ExactResiduals().run(module)
     OpaqueRoundings().run(module)
-    to_words(module)
+    to_words(module, device)
+    NonfiniteConstants().run(module)
     SplitBuffers().run(module)
     PackBuffers().run(module)
     _check_workgroup_memory(module, device)

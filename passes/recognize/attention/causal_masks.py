@@ -19,7 +19,7 @@ from xyntra.passes.recognize.attention.index_values import (
 )
 from xyntra.passes.recognize.attention.places import Place, through_cast, through_view
 
-__all__ = ["Causal", "added_causal", "causal_of", "causal_select"]
+__all__ = ["Causal", "added_causal", "causal_of", "causal_select", "keeps_all"]
 
 _LESS, _LESS_EQUAL, _GREATER, _GREATER_EQUAL = 2, 3, 4, 5  # signed predicates of arith.cmpi
 _OPPOSITE = {
@@ -40,6 +40,11 @@ class Causal:
     query: Position
     key: Position
     offset: int
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether the last key is seen by the first query, as by the only one behind a cache."""
+        return self.key.last <= self.query.first + self.offset
 
     def offset_for(self, query: Position, key: Position) -> int | None:
         """The offset in terms of other positions, if these are the loops that are compared."""
@@ -81,6 +86,17 @@ def added_causal(bias: Place) -> Causal | None:
     if causal is None or causal.offset < 0 or not hidden.any():
         return None
     return causal if elements.max(where=hidden, initial=float("-inf")) <= lowest else None
+
+
+def keeps_all(keep: Place, inverted: bool) -> bool:
+    """Tell whether constants and indices alone make a boolean mask that hides nothing."""
+    while (source := through_view(keep)) is not None:
+        keep = source
+    values = _values(keep.source.value) if keep.source.value is not None else None
+    if values is None:
+        return False
+    elements = values.values if isinstance(values, Diagonals) else values
+    return bool((elements.astype(bool) != inverted).all())
 
 
 def causal_select(place: Place) -> tuple[Place, Causal, float] | None:
@@ -148,7 +164,9 @@ class _Body:
         return self.place.read(read)
 
     def compared(self, condition: ir.Operation, inverted: bool) -> Causal | None:
-        """Return what `condition` compares, if it is two loop indices."""
+        """Return what `condition` compares, if it is two loop indices, or one and a number."""
+        if condition.name == ("arith.ori" if inverted else "arith.andi"):
+            return self._both(condition, inverted)
         if condition.name != "arith.cmpi":
             return None
         left, right = (self._index(value) for value in condition.operands)
@@ -162,8 +180,23 @@ class _Body:
             return None
         return Causal(query=right, key=left, offset=-1 if predicate == _LESS else 0)
 
+    def _both(self, condition: ir.Operation, inverted: bool) -> Causal | None:
+        """Return the one of two comparisons that hides keys, or either where none does."""
+        owners = [value.owner for value in condition.operands]
+        if any(isinstance(owner, ir.Block) for owner in owners):
+            return None
+        first, second = (self.compared(owner.operation, inverted) for owner in owners)
+        if first is None or second is None:
+            return None
+        if first.keeps_all:
+            return second
+        return first if second.keeps_all else None
+
     def _index(self, value: ir.Value) -> Position | None:
-        """A loop index plus a constant."""
+        """A loop index plus a constant, or a constant: the place of the only query is one."""
+        known = _integer(value)
+        if known is not None:
+            return Position(constant=known)
         if isinstance(value.owner, ir.Block):
             return None
         owner = value.owner.operation
@@ -176,7 +209,7 @@ class _Body:
             return None
         first, second = owner.operands
         base, number = self._index(first), _integer(second)
-        if owner.name == "arith.addi" and base is None:
+        if owner.name == "arith.addi" and number is None:
             base, number = self._index(second), _integer(first)
         if base is None or number is None:
             return None

@@ -12,6 +12,7 @@ from xyntra.passes.recognize.attention.causal_masks import (
     added_causal,
     causal_of,
     causal_select,
+    keeps_all,
 )
 from xyntra.passes.recognize.attention.places import (
     Place,
@@ -70,6 +71,8 @@ class Scores:
         causal = causal_of(keep, inverted)
         if causal is not None:
             return self.add_causal(causal, fill)
+        if keeps_all(keep, inverted):
+            return True
         filled = self._filled(fill)
         if self.keep is not None or filled is None:
             return False
@@ -78,6 +81,8 @@ class Scores:
 
     def add_causal(self, causal: Causal, fill: float) -> bool:
         """Take in a mask made of positions; False where it cannot be said with those above."""
+        if causal.keeps_all:
+            return True
         filled = self._filled(fill)
         if self.causal is not None or filled is None:
             return False

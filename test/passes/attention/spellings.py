@@ -146,6 +146,28 @@ def causal_by_opposite(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Ten
     return filled(b, q, k, v, m)
 
 
+def causal_of_last(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The only query stands behind all keys: its place is a number, and nothing is hidden."""
+
+    def body(x: Scalar) -> Scalar:
+        key = b.index(3).cast("int64")
+        seen = (key <= T - 1) & (key > -1)
+        return seen.select(x, float("-inf"))
+
+    scores = b.map(body, scaled(b, products(b, q, k), SCALE), dtype=q.dtype)
+    return values(b, softmax_of(b, scores), v)
+
+
+def causal_of_one(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The only query stands among the keys of a cache of a fixed length."""
+
+    def body(x: Scalar) -> Scalar:
+        return (b.index(3).cast("int64") <= 3).select(x, float("-inf"))
+
+    scores = b.map(body, scaled(b, products(b, q, k), SCALE), dtype=q.dtype)
+    return values(b, softmax_of(b, scores), v)
+
+
 def merged_heads(b: TensorBuilder, x: Tensor) -> Tensor:
     """One tensor [B, S, 3 * H * D], split, and the result as [B, S, H * D]."""
     parts = [b.slice(x, [0, 0, i * H * D], [B, S, H * D], [1, 1, 1]) for i in range(3)]
@@ -284,6 +306,7 @@ SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     **dict.fromkeys(
         (causal_by_index, causal_by_constant, causal_by_opposite, half_precision), HEADS
     ),
+    **dict.fromkeys((causal_of_last, causal_of_one), ((B, H, 1, D), *HEADS[1:])),
     added_mask: (*HEADS, (B, 1, 1, T)),
     mask_plus_scores: (*HEADS, (H, S, T)),
     kept: (*HEADS, (1, 1, S, T)),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,8 +25,10 @@ from xyntra.errors import (
 )
 from xyntra.executable import Executable
 from xyntra.targets.webgpu.adapter import named_errors, open_device
+from xyntra.targets.webgpu.backend import BACKEND
 from xyntra.targets.webgpu.loaded_shaders import LoadedShaders
 from xyntra.targets.webgpu.naga import package
+from xyntra.targets.webgpu.program import check_device
 
 
 class GPUOutOfMemoryError(Exception):
@@ -59,6 +62,19 @@ def test_errors_of_wgpu_have_codes_and_places(error: Exception, code: str) -> No
 def executable(has_gpu: None, in_process: None) -> Executable:
     x = np.zeros((64, 64), np.float32)
     return xyntra.compile(node_model("Add", {"x": x, "y": x}), target="webgpu")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "lack"),
+    [("webgpu-subgroups", "subgroup"), ("webgpu-discrete", "32,768 bytes")],
+)
+def test_code_for_other_adapters_is_refused(architecture: str, lack: str) -> None:
+    target = BACKEND.machine_key(architecture)
+    artifact = SimpleNamespace(target=target)
+    opened = SimpleNamespace(name="small", workgroup_bytes=16384, features=frozenset())
+    with pytest.raises(UnsupportedError, match="webgpu-feature") as caught:
+        check_device(artifact, opened)  # type: ignore[arg-type]
+    assert lack in str(caught.value.cause)
 
 
 def test_limits_that_are_too_small_are_named(executable: Executable) -> None:

@@ -199,3 +199,21 @@ def test_calls_of_a_saved_model(tmp_path: Path) -> None:
     assert all(each >= 0 for each in loaded.time_kernels({"x": x}))
     with pytest.raises(InputError, match="has the shape"):
         loaded(x[:2])
+
+
+def test_padding_is_divided_by_and_multiplied_with_as_a_number() -> None:
+    feeds = {"x": normal(2, 5), "a": np.array([[1.0], [-np.inf]], np.float32)}
+    nodes = [
+        onnx.helper.make_node("Pad", ["x", "pads"], ["p"]),
+        onnx.helper.make_node("Div", ["a", "p"], ["quotient"]),
+        onnx.helper.make_node("Mul", ["a", "p"], ["product"]),
+    ]
+    pads = {"pads": np.array([0, 2, 0, 1])}
+    check(graph_model(nodes, feeds, ["quotient", "product"], pads), feeds)
+
+
+def test_many_reductions_of_single_numbers_are_not_begun_in_one_launch() -> None:
+    x = normal(1)
+    nodes = [onnx.helper.make_node("LogSoftmax", [a], [b], axis=0) for a, b in ("xa", "ab", "bc")]
+    nodes.append(onnx.helper.make_node("ReduceSum", ["c"], ["y"]))
+    check(graph_model(nodes, {"x": x}, ["y"]), {"x": x})

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xyntra.array.arrays import Array, node_of, wrap
 from xyntra.array.autograd import elementwise, networks, structure
 from xyntra.array.autograd.registry import CONSTANT, RULES, BackwardStep
-from xyntra.array.recorded.graph import LazyNode
+from xyntra.array.recorded.graph import LazyNode, attributes
 from xyntra.errors import UnsupportedError
 
 __all__ = ["gradients", "pin"]
@@ -75,12 +75,20 @@ def gradients(
             raise UnsupportedError(
                 "array-gradient",
                 f"{node.op} has no gradient",
+                cause=_why(node),
                 hint="xa.stop_gradient(x) leaves it out",
             )
         for each, g in zip(node.args, rule(BackwardStep(node, own)), strict=True):
             if g is not None and each in active and each.meta.dtype.kind == "f":
                 _add(found, each, g)
     return [found.get(each) for each in inputs]
+
+
+def _why(node: LazyNode) -> str | None:
+    """Return what a kernel consists of that has no gradient; None for other operations."""
+    if node.op != "kernel":
+        return None
+    return f"of its operators, {attributes(node)['refused']} has none"
 
 
 def _add(found: dict[LazyNode, Array], node: LazyNode, g: Array) -> None:

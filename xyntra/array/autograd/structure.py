@@ -10,6 +10,7 @@ from xyntra.array.arrays import Array, node_of, wrap
 from xyntra.array.autograd.registry import BackwardStep, rule, rules, spread, summed_to, zeros_of
 from xyntra.array.dtypes import int64
 from xyntra.array.functions import elementwise as e
+from xyntra.array.functions.creation import arange
 from xyntra.array.functions.indexing import put_along_axis, take_along_axis
 from xyntra.array.functions.manipulation import flip, part, permute_dims, reshape
 from xyntra.array.functions.products import contraction
@@ -73,13 +74,20 @@ def gather_gradient(step: BackwardStep) -> Gradients:
 
 @rule("put")
 def put_gradient(step: BackwardStep) -> Gradients:
+    """Of several values for one place the last counts: the one whose number is found there."""
     x, value, *places = step.args
     own, g = [node_of(each) for each in places], node_of(step.g)
     read = LazyNode("gather", (g, *own), (("dims", step.attr("dims")),), value._node.meta)
-    rest = g
+    rest, slope = g, wrap(read)
     if not step.attr("accumulate"):
         rest = LazyNode("put", (g, node_of(zeros_of(value)), *own), step.node.attrs, x._node.meta)
-    return wrap(rest), wrap(read), *[None for _ in places]
+        numbers = reshape(arange(value.size), value.shape)
+        meta = meta_of(x.shape, int64)
+        nodes = (LazyNode("full", (), (("value", 0),), meta), node_of(numbers), *own)
+        written = LazyNode("put", nodes, step.node.attrs, meta)
+        last = LazyNode("gather", (written, *own), read.attrs, numbers._node.meta)
+        slope = e.where(e.equal(wrap(last), numbers), slope, 0.0)
+    return wrap(rest), slope, *[None for _ in places]
 
 
 @rule("take_along")
@@ -91,12 +99,18 @@ def take_along_gradient(step: BackwardStep) -> Gradients:
 
 @rule("put_along")
 def put_along_gradient(step: BackwardStep) -> Gradients:
+    """As of `put`."""
     _, places, _ = step.args
     axis = step.attr("axis")
     read = take_along_axis(step.g, places, axis=axis)
     rest = step.g
     if not step.attr("accumulate"):
         rest = put_along_axis(step.g, places, 0.0, axis=axis)
+        numbers = reshape(arange(places.size), places.shape)
+        blank = wrap(LazyNode("full", (), (("value", 0),), meta_of(step.out.shape, int64)))
+        written = put_along_axis(blank, places, numbers, axis=axis)
+        last = take_along_axis(written, places, axis=axis)
+        read = e.where(e.equal(last, numbers), read, 0.0)
     return rest, None, read
 
 

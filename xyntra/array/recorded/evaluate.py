@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xyntra.array.recorded.graph import LEAF, NUMBER, LazyNode, RecordState
+from xyntra.array.recorded.placement import LENT, are_numpy, place, placed, target_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
 from xyntra.array.recorded.settings import ArraySettings
@@ -127,12 +128,17 @@ def _filled(nodes: list[LazyNode]) -> list[LazyNode]:
 
 def _call(graph: Graph, outputs: list[LazyNode]) -> GraphCall:
     places = graph.places
-    key = (*graph.key, ArraySettings.target, *[places[each] for each in outputs])
-    given = tuple([each.attrs[0] for each in graph.numbers])
-    program, varying = _program(key, graph, given, outputs)
     values = [each.value for each in graph.leaves]
+    target = ArraySettings.target
+    if target != "cpu" or not are_numpy(values):
+        target = target_of(graph.leaves)
+        values = placed(graph.leaves, target)
+    key = (*graph.key, target, *[places[each] for each in outputs])
+    given = tuple([each.attrs[0] for each in graph.numbers])
+    program, varying = _program(key, graph, given, outputs, target)
     if varying:
-        values += [_element(graph.numbers[place], given[place]) for place in varying]
+        elements = [_element(graph.numbers[place], given[place]) for place in varying]
+        values += elements if target == "cpu" else [place(each, target) for each in elements]
     return GraphCall(program, values, outputs)
 
 
@@ -146,7 +152,11 @@ def _settle(node: LazyNode, value: Any) -> None:
 
 
 def _program(
-    key: tuple[Any, ...], graph: Graph, given: tuple[Any, ...], outputs: list[LazyNode]
+    key: tuple[Any, ...],
+    graph: Graph,
+    given: tuple[Any, ...],
+    outputs: list[LazyNode],
+    target: str,
 ) -> tuple[GraphProgram, tuple[int, ...]]:
     """Return the executable of a graph, and the numbers of it that are inputs."""
     entry = _CACHE.get(key)
@@ -166,7 +176,7 @@ def _program(
         entry.varying = _changing(entry.seen)
         constants = _constants(given, entry.varying)
         entry.programs.clear()
-    found = entry.programs[constants] = compiled(graph, outputs, entry.varying)
+    found = entry.programs[constants] = compiled(graph, outputs, target, entry.varying)
     return found, entry.varying
 
 
@@ -197,6 +207,14 @@ def _element(node: LazyNode, value: float) -> Any:
 def _check_traced(graph: Graph) -> None:
     """Refuse graphs that read an argument of a function that is being recorded as a whole."""
     for node in graph.order:
+        if node.op is LENT:
+            raise InputError(
+                "array-lent",
+                f"an array of {node.meta} was given to a function that writes over it",
+                place=user_place(),
+                cause="xa.jit(…, donate=…) puts a result where it was",
+                hint="use the result, or copy the array first: xa.asarray(x, copy=True)",
+            )
         if node.op == "argument" and node.value is None:
             raise InputError(
                 "array-traced",

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xyntra.array.recorded.graph import LazyNode
-from xyntra.array.recorded.settings import ArraySettings
 from xyntra.compiler.driver import compile_source
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
@@ -34,33 +33,45 @@ class GraphProgram:
     Args:
         executable: what runs.
         places: for each input of it, the place of its value in what a call is given.
+        given: how many values a call is given.
         single: whether it has one output.
     """
 
-    __slots__ = ("executable", "places", "single")
+    __slots__ = ("every", "executable", "places", "plain", "single")
 
-    def __init__(self, executable: Executable, places: Sequence[int], single: bool) -> None:
+    def __init__(
+        self, executable: Executable, places: Sequence[int], given: int, single: bool
+    ) -> None:
         self.executable = executable
         self.places = tuple(places)
         self.single = single
+        self.every = list(places) == list(range(given))
+        self.plain = executable.plain_call()
 
     def __call__(self, values: Sequence[Any]) -> Sequence[Any]:
         """Return the values of the outputs for those of leaves and changing numbers."""
-        found = self.executable(*[values[place] for place in self.places])
+        given = values if self.every else [values[place] for place in self.places]
+        if self.plain is not None:
+            plain = self.plain(given)
+            if plain is not None:
+                return plain
+        found = self.executable(*given)
         return (found,) if self.single else found
 
 
 def compiled(
     graph: Graph,
     outputs: Sequence[LazyNode],
-    varying: Sequence[int],
+    target: str,
+    varying: Sequence[int] = (),
     aliases: Sequence[tuple[int, int]] = (),
 ) -> GraphProgram:
-    """Compile a graph for the target that is set.
+    """Compile a graph.
 
     Args:
         graph: the graph.
         outputs: the nodes to compute.
+        target: where it runs.
         varying: positions in the graph's numbers that are inputs.
         aliases: pairs of an output and the leaf that it is written over.
 
@@ -68,11 +79,12 @@ def compiled(
         XyntraError: the graph cannot be compiled.
     """
     program, places = program_of(graph, outputs, varying)
-    config = load_config(None, target=ArraySettings.target)
+    config = load_config(None, target=target)
     source = ModelSource("array", program.to_bytes(), None, {}, None)
     names = {f"output{number}": f"v{graph.places[graph.leaves[leaf]]}" for number, leaf in aliases}
     executable = compile_source(source, Sizes(aliases=names), config)
-    return GraphProgram(executable, places, len(outputs) == 1)
+    given = len(graph.leaves) + len(varying)
+    return GraphProgram(executable, places, given, len(outputs) == 1)
 
 
 def program_of(

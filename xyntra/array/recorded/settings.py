@@ -17,22 +17,26 @@ class ArraySettings:
 
     Attributes:
         target: where graphs run, as `compile` takes it.
+        chosen: whether that was said for what is computed now; else a graph runs where its arrays
+            lie, if one lies on a GPU.
     """
 
     target = "cpu"
+    chosen = False
 
 
 @contextmanager
 def device(name: str) -> Iterator[None]:
     """Compute arrays on another device for as long as the context lasts: "cuda", "cuda:1", "cpu".
 
-    Arrays are handed over in the memory of the host.
+    Arrays are copied to a GPU when they are first read there, and results stay there.
     """
-    before, ArraySettings.target = ArraySettings.target, str(name)
+    before = ArraySettings.target, ArraySettings.chosen
+    ArraySettings.target, ArraySettings.chosen = str(name), True
     try:
         yield
     finally:
-        ArraySettings.target = before
+        ArraySettings.target, ArraySettings.chosen = before
 
 
 def check_device(device: Any) -> None:

@@ -25,7 +25,9 @@ __all__ = ["Factors", "observe_factors"]
 
 Array = np.ndarray[Any, Any]
 _PREFIXES = "|".join(re.escape(each) for each in (FACTOR, SAME, KEPT))
-_NAME = re.compile(rf"({_PREFIXES}) (\d+) (\d+) (.*)", re.DOTALL)
+_ENOUGH = 8
+"""Samples of which half tell the ranges that errors are measured with."""
+_NAME = re.compile(rf"({_PREFIXES}) (\d+) (\d+) ([01]) (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -36,20 +38,31 @@ class Factors:
         nodes: names of the nodes that became each product.
         histograms: values of the factor that a call computes; None for products that stay in f32
             whatever it holds.
+        halves: the same of every second sample, for errors that others tell of; of all samples
+            where there are few.
+        rows: whether rows of that factor may have scales of their own.
         samples: the inputs, by name.
         outputs: of the model in f32, for each sample.
     """
 
     nodes: tuple[tuple[str, ...], ...]
     histograms: tuple[Histogram | None, ...]
+    halves: tuple[Histogram | None, ...]
+    rows: tuple[bool, ...]
     samples: tuple[Mapping[str, Any], ...]
     outputs: tuple[Mapping[str, Array], ...]
 
-    def ranges(self, calibration: str, *, symmetric: bool) -> list[FactorRange]:
-        """Return how each factor is rounded; those of one tensor are rounded alike."""
+    def ranges(self, calibration: str, *, symmetric: bool, half: bool = False) -> list[FactorRange]:
+        """Return how each factor is rounded; those of one tensor are rounded alike.
+
+        Args:
+            calibration: "minmax", "percentile" or "mse".
+            symmetric: whether integers are signed, with 0 for 0.
+            half: whether every second sample alone says so.
+        """
         known: dict[int, FactorRange] = {}
         found = []
-        for histogram in self.histograms:
+        for histogram in self.halves if half else self.histograms:
             if histogram is None:
                 found.append(FactorRange(1.0, 0, "it is left alone"))
             elif not histogram.is_finite:
@@ -99,8 +112,10 @@ class _Collected:
 
     def __init__(self) -> None:
         self.nodes: dict[int, tuple[str, ...]] = {}
+        self.rows: dict[int, bool] = {}
         self.factor_of: dict[int, int] = {}
         self.histograms: dict[int, Histogram] = {}
+        self.halves: dict[int, Histogram] = {}
         self.samples: list[Mapping[str, Any]] = []
         self.outputs: list[dict[str, Array]] = []
 
@@ -113,9 +128,12 @@ class _Collected:
                 outputs[name] = array
                 continue
             number, factor = int(match[2]), int(match[3])
-            self.nodes[number] = tuple(map(str, json.loads(match[4])))
+            self.nodes[number] = tuple(map(str, json.loads(match[5])))
+            self.rows[number] = match[4] == "1"
             if match[1] == FACTOR:
                 self.histograms.setdefault(number, Histogram()).add(array)
+                if len(self.outputs) % 2 == 0:
+                    self.halves.setdefault(number, Histogram()).add(array)
             if match[1] != KEPT:
                 self.factor_of[number] = factor
         self.outputs.append(outputs)
@@ -123,9 +141,13 @@ class _Collected:
     def factors(self) -> Factors:
         """Return the result."""
         numbers = range(len(self.nodes))
-        histograms = []
-        for number in numbers:
-            factor = self.factor_of.get(number)
-            histograms.append(None if factor is None else self.histograms[factor])
-        nodes = tuple(self.nodes[number] for number in numbers)
-        return Factors(nodes, tuple(histograms), tuple(self.samples), tuple(self.outputs))
+        halves = self.halves if len(self.outputs) >= _ENOUGH else self.histograms
+        factors = [self.factor_of.get(number) for number in numbers]
+        return Factors(
+            tuple(self.nodes[number] for number in numbers),
+            tuple(None if each is None else self.histograms[each] for each in factors),
+            tuple(None if each is None else halves[each] for each in factors),
+            tuple(self.rows[number] for number in numbers),
+            tuple(self.samples),
+            tuple(self.outputs),
+        )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,12 @@ __all__ = ["Quantization", "output_error", "quantize"]
 Array = np.ndarray[Any, Any]
 _RANKING = 4
 """Samples by which products are ranked, each with a run of the model for every product."""
+_EXACT, _WHOLE, _ROWS = 0, 1, 2
+"""What a switch says: f32, 8 bits with one scale for a factor, or with one for each row of it."""
+_NEAR = 4.0
+"""Logarithm of the ratio of the two largest probabilities of a row that may change its class."""
+_FLIP = 20.0
+"""What a share of rows that get another class counts as, beside relative errors."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ def quantize(
     samples: Sequence[Any],
     *,
     ranked: bool = False,
+    by_rows: bool = True,
 ) -> Quantization:
     """Choose which products of `source` are computed in 8 bits.
 
@@ -69,6 +76,7 @@ def quantize(
         kind: for which target, "cpu" or "cuda".
         samples: inputs of calls.
         ranked: whether products are ranked in any case.
+        by_rows: whether rows of a factor may have scales of their own.
 
     Raises:
         InputError: there are no samples, or one does not fit the inputs of the model.
@@ -76,26 +84,63 @@ def quantize(
     """
     _check(request, samples)
     factors = observe_factors(source, request, config, kind, samples)
-    ranges = factors.ranges(config.calibration, symmetric=config.symmetric)
+    how, symmetric = config.calibration, config.symmetric
+    ranges = factors.ranges(how, symmetric=symmetric)
+    # Errors are measured with ranges of half of the samples: what others hold lies outside of some.
+    tried = factors.ranges(how, symmetric=symmetric, half=True)
     usable = [number for number, each in enumerate(ranges) if not each.reason]
     if not usable:
         return Quantization(factors.nodes, tuple(ranges), {}, 0.0)
-    model = _SwitchedModel(_switched(source, request, config, kind, ranges), factors)
-    errors: dict[int, float] = {}
-    kept: Collection[int] = []
-    error = model.error(usable)
-    if ranked or error > config.tolerance:
-        errors = {number: model.error([number], _RANKING) for number in usable}
-    if error > config.tolerance:
-        order = sorted(usable, key=lambda number: -errors[number])
-        kept, error = _fewest(model, order, config.tolerance)
-    for number in kept:
-        reason = (
-            f"8 bits in it alone change outputs by {errors[number]:.1g}, in all of them by more"
-            f" than the tolerance of {config.tolerance:g}"
-        )
-        ranges[number] = FactorRange(1.0, 0, reason)
-    return Quantization(factors.nodes, tuple(ranges), errors, error)
+    model = _SwitchedModel(_switched(source, request, config, kind, tried), factors)
+    found = _search(model, usable, config.tolerance, ranked=ranked, by_rows=by_rows)
+    for number in usable:
+        if found.levels[number] == _ROWS:
+            ranges[number] = ranges[number].of_rows
+        elif found.levels[number] == _EXACT:
+            reason = (
+                f"8 bits in it alone change outputs by {found.errors[number]:.1g}, in all of them"
+                f" by more than the tolerance of {config.tolerance:g}"
+            )
+            ranges[number] = FactorRange(1.0, 0, reason)
+    return Quantization(factors.nodes, tuple(ranges), found.errors, found.error)
+
+
+@dataclass(frozen=True)
+class _Found:
+    levels: Mapping[int, int]
+    errors: Mapping[int, float]
+    error: float
+
+
+def _search(
+    model: _SwitchedModel, usable: Sequence[int], tolerance: float, *, ranked: bool, by_rows: bool
+) -> _Found:
+    """Choose a level for every product.
+
+    All are tried with one scale for a factor first. The fewest of those that change outputs most
+    get a scale for each row then, and if all of them are not enough, the fewest stay in f32.
+    """
+    levels = dict.fromkeys(usable, _WHOLE)
+    error = model.error(levels)
+    if not ranked and error <= tolerance:
+        return _Found(levels, {}, error)
+    errors = {number: model.error({number: _WHOLE}, _RANKING) for number in usable}
+    if error <= tolerance:
+        return _Found(levels, errors, error)
+    order = [each for each in _ordered(errors) if by_rows and model.factors.rows[each]]
+    if order:
+        raised = levels | dict.fromkeys(order, _ROWS)
+        error = model.error(raised)
+        if error <= tolerance:
+            return _Found(*_fewest(model, levels, order, _ROWS, tolerance, error, errors))
+        levels = raised
+        errors |= {number: model.error({number: _ROWS}, _RANKING) for number in order}
+    # Without any of them, outputs are those of f32.
+    return _Found(*_fewest(model, levels, _ordered(errors), _EXACT, tolerance, 0.0, errors))
+
+
+def _ordered(errors: Mapping[int, float]) -> list[int]:
+    return sorted(errors, key=lambda number: -errors[number])
 
 
 def _check(request: Request, samples: Sequence[Any]) -> None:
@@ -134,10 +179,11 @@ class _SwitchedModel:
     def __init__(self, executable: Executable, factors: Factors) -> None:
         self.executable, self.factors = executable, factors
 
-    def error(self, numbers: Collection[int], samples: int | None = None) -> float:
-        """Return the error with these products, over all samples or the first ones."""
+    def error(self, levels: Mapping[int, int], samples: int | None = None) -> float:
+        """Return the error with these levels, over all samples or the first ones."""
         switches = np.zeros(len(self.factors.nodes), np.float32)
-        switches[list(numbers)] = 1
+        for number, level in levels.items():
+            switches[number] = level
         found = [
             checked_call(self.executable, {**sample, SWITCHES: switches}, number)
             for number, sample in enumerate(self.factors.samples[:samples])
@@ -146,18 +192,28 @@ class _SwitchedModel:
 
 
 def _fewest(
-    model: _SwitchedModel, order: Sequence[int], tolerance: float
-) -> tuple[Sequence[int], float]:
-    """Return the fewest products of the start of `order` that have to stay, and the error then."""
-    too_few, enough, best = 0, len(order), 0.0
+    model: _SwitchedModel,
+    levels: Mapping[int, int],
+    order: Sequence[int],
+    level: int,
+    tolerance: float,
+    best: float,
+    errors: Mapping[int, float],
+) -> tuple[Mapping[int, int], Mapping[int, float], float]:
+    """Give the fewest products of the start of `order` another level.
+
+    Returns:
+        The levels, `errors`, and the error with these levels; `best` is that with all of `order`.
+    """
+    too_few, enough = 0, len(order)
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
-        error = model.error(order[middle:])
+        error = model.error({**levels, **dict.fromkeys(order[:middle], level)})
         if error <= tolerance:
             enough, best = middle, error
         else:
             too_few = middle
-    return order[:enough], best
+    return {**levels, **dict.fromkeys(order[:enough], level)}, errors, best
 
 
 def output_error(
@@ -165,7 +221,9 @@ def output_error(
 ) -> float:
     """Return the largest error of a float output over all samples, relative, as root mean square.
 
-    Where no output is one of floats, it is the share of elements that differ.
+    Where rows of an output are probabilities, so is `_FLIP` times the share of them that is to be
+    expected to have another largest one. Where no output is one of floats, it is the share of
+    elements that differ.
     """
     names = [name for name, array in exact[0].items() if array.dtype.kind == "f"]
     if not names:
@@ -181,4 +239,37 @@ def output_error(
             size += float(np.square(right[usable]).sum())
         error = math.sqrt(difference / size) if size else math.sqrt(difference)
         largest = max(largest, error if math.isfinite(error) else math.inf)
+        flips = _flips([x[name] for x in found], [y[name] for y in exact])
+        largest = max(largest, _FLIP * flips)
     return largest
+
+
+def _flips(found: Sequence[Array], exact: Sequence[Array]) -> float:
+    """Return the share of rows of probabilities that may be expected to get another largest one.
+
+    A few samples hold few rows that are close to a change. So errors of the difference between the
+    logarithms of the two largest ones are taken to be normal, and of one deviation in all rows in
+    which that difference is not large.
+    """
+    if not exact[0].ndim or exact[0].shape[-1] < 2:
+        return 0.0
+    classes = exact[0].shape[-1]
+    x, y = (np.concatenate([each.reshape(-1, classes) for each in side]) for side in (found, exact))
+    if not y.size or not (np.all(y >= 0) and np.allclose(y.sum(-1), 1, atol=1e-3)):
+        return 0.0
+    two = np.argpartition(y, -2, -1)[:, -2:]
+    before, after = (_log_ratios(np.take_along_axis(each, two, -1)) for each in (y, x))
+    is_near = before < _NEAR
+    if not is_near.any():
+        return 0.0
+    deviation = math.sqrt(float(np.square(after - before)[is_near].mean()))
+    if not math.isfinite(deviation):
+        return 1.0
+    scaled = before[is_near] / max(deviation * math.sqrt(2), np.finfo(np.float32).tiny)
+    return sum(math.erfc(each) / 2 for each in scaled) / len(y)
+
+
+def _log_ratios(pairs: Array) -> Array:
+    """Return the logarithm of the second of two probabilities, less that of the first."""
+    found: Array = np.diff(np.log(np.maximum(pairs.astype(np.float64), 1e-30)))[:, 0]
+    return found

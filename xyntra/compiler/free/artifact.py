@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 
 from xyntra.compiler.free.agreement import agree_plans
+from xyntra.compiler.free.classes import SizeClass, size_classes
 from xyntra.compiler.free.conditions import check_conditions
 from xyntra.compiler.free.ends import check_ends
 from xyntra.compiler.free.folds import sized_folds
@@ -26,6 +27,7 @@ from xyntra.frontends.onnx.folding.record import FoldRecord, recording
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.free import FreeSizes, FreeSymbol, KernelVariants, with_defined
 from xyntra.plan.plan import Plan
+from xyntra.targets.base import CALLS
 from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
 from xyntra.targets.table import backend_for
 
@@ -231,11 +233,13 @@ class _Kernels:
         self, sources: Sequence[Mapping[str, KernelSource]]
     ) -> tuple[Plan, dict[str, CompiledKernel]]:
         """Return the plan and machine code by name."""
-        free = self._free_sources(sources)
+        backend = backend_for(self.request.architecture)
+        usual, *others = backend.free_variants()
+        classes = size_classes(self.symbols) if backend.schedules_by_size else ()
+        free = self._free_sources(sources, classes)
         fixed = [each for name, each in sources[0].items() if name not in free]
-        usual, *others = backend_for(self.request.architecture).free_variants()
         # Plain loops come last, where nothing else covers all sizes.
-        rounds = [[usual], others[:-1], others[-1:]]
+        rounds = [[each.word for each in classes] or [usual], others[:-1], others[-1:]]
         code: dict[str, CompiledKernel] = {}
         found: dict[str, list[tuple[str, CompiledKernel]]] = {name: [] for name in free}
         failures: dict[str, CompileError] = {}
@@ -248,21 +252,29 @@ class _Kernels:
             outcomes = compile_sources(wanted, self.request, self.server, meanwhile, stop=False)
             for each in fixed if number == 0 else ():
                 code[each.name] = _checked(outcomes[each.name])
+            if CALLS in outcomes:
+                code[CALLS] = _checked(outcomes[CALLS])
             for name in open_ones:
                 for word in words:
                     outcome = outcomes[free[name].named(word).name]
                     if isinstance(outcome, CompileError):
                         failures.setdefault(name, outcome)
                     elif self._is_open(found[name]):
-                        found[name].append((word, outcome))
-                        code[free[name].named(word).name] = outcome
+                        known = found[name]
+                        own = free[name].guarded(word, outcome)
+                        if any(_is_wider(each, own) for _, each in known):
+                            continue
+                        if known and _is_wider(own, known[-1][1]):
+                            del code[free[name].named(known.pop()[0]).name]
+                        known.append((word, own))
+                        code[free[name].named(word).name] = own
         for name in free:
             if self._is_open(found[name]):
                 raise self._refused(name, failures.get(name))
         return self._plan(free, found, code), code
 
     def _free_sources(
-        self, sources: Sequence[Mapping[str, KernelSource]]
+        self, sources: Sequence[Mapping[str, KernelSource]], classes: Sequence[SizeClass]
     ) -> dict[str, _FreeKernelSource]:
         free = {}
         for name, first in sources[0].items():
@@ -272,7 +284,7 @@ class _Kernels:
             ]
             if any(text != texts[0] for text in texts):
                 free[name] = _FreeKernelSource(
-                    first, tuple(texts), self.found.samples, self.symbols
+                    first, tuple(texts), self.found.samples, self.symbols, classes
                 )
         return free
 
@@ -327,7 +339,9 @@ class _Kernels:
                     tuple(each.guards for _, each in compiled),
                 )
             )
-        sizes = replace(self.found.free, kernels=tuple(entries), words=_words())
+        sizes = replace(
+            self.found.free, kernels=tuple(entries), words=_words(self.request.architecture)
+        )
         steps = tuple(
             replace(step, kernel=first.get(step.kernel, step.kernel)) for step in plan.steps
         )
@@ -377,15 +391,27 @@ class _FreeKernelSource:
     texts: tuple[str, ...]
     samples: Samples
     symbols: tuple[FreeSymbol, ...]
+    classes: Sequence[SizeClass] = ()
+
+    def guarded(self, word: str, compiled: CompiledKernel) -> CompiledKernel:
+        """Return the code of a variant, with what holds of the sizes that it is for."""
+        guards = next((each.guards for each in self.classes if each.word == word), ())
+        return replace(compiled, guards=(*guards, *compiled.guards))
 
     def named(self, word: str) -> KernelSource:
         """Return the kernel with schedules of a variant."""
         name = f"{self.first.name}_{word}" if word else self.first.name
         texts = tuple(text.replace(f"@{self.first.name}(", f"@{name}(") for text in self.texts)
         ranges = {each.identifier: (each.low, each.high) for each in self.symbols}
-        hints = {each.identifier: each.hint for each in self.symbols}
+        usual = {each.identifier: each.hint for each in self.symbols}
+        hints = next((each.hints for each in self.classes if each.word == word), usual)
         free = FreeSource(texts, self.samples, hints, ranges, word)
         return replace(self.first, name=name, mlir=texts[0], free=free.to_json())
+
+
+def _is_wider(one: CompiledKernel, other: CompiledKernel) -> bool:
+    """Tell whether code that is scheduled as other code is allows all that this one does."""
+    return one.schedules == other.schedules and set(one.guards) <= set(other.guards)
 
 
 def _checked(outcome: CompiledKernel | CompileError) -> CompiledKernel:
@@ -397,7 +423,7 @@ def _checked(outcome: CompiledKernel | CompileError) -> CompiledKernel:
 def _nothing() -> None: ...
 
 
-def _words() -> int:
+def _words(architecture: str) -> int:
     from xyntra.passes.analysis.sizes.session import MOST_SIZES
 
-    return MOST_SIZES
+    return 0 if backend_for(architecture).sizes_by_value else MOST_SIZES

@@ -21,6 +21,7 @@ from xyntra.frontends.torch.program import (
     AtenParameter,
     AtenProgram,
 )
+from xyntra.frontends.torch.reducing import ReducedProgram
 
 __all__ = ["DescribedProgram", "describe"]
 
@@ -43,36 +44,34 @@ class DescribedProgram:
     leaves: list[Any]
 
 
-def describe(
-    exported: torch.export.ExportedProgram, names: DimensionNames | None = None
-) -> DescribedProgram:
+def describe(reduced: ReducedProgram, names: DimensionNames | None = None) -> DescribedProgram:
     """Return a program as data, with its weights as arrays that share the module's memory.
 
     Args:
-        exported: the program.
+        reduced: the program.
         names: of dimensions that are free.
 
     Raises:
         UnsupportedError: a size depends on values, a dtype is not supported, an output is no
             tensor, the program changes its state, or it has control flow.
     """
-    return _Describer(exported, names or {}).run()
+    return _Describer(reduced, names or {}).run()
 
 
 class _Describer:
-    def __init__(self, exported: torch.export.ExportedProgram, names: DimensionNames) -> None:
-        self.exported = exported
-        self.nodes = {node.name: node for node in exported.graph.nodes}
-        self.sizes = ExportedSizes(exported, self._tensors(), names)
+    def __init__(self, reduced: ReducedProgram, names: DimensionNames) -> None:
+        self.reduced = reduced
+        self.nodes = {node.name: node for node in reduced.graph.nodes}
+        self.sizes = ExportedSizes(reduced.range_constraints, self._tensors(), names)
         self.weights: dict[str, np.ndarray[Any, Any]] = {}
         self.storages: dict[tuple[Any, ...], str] = {}
         self.inputs: list[AtenInput] = []
         self.parameters: list[AtenParameter] = []
 
     def run(self) -> DescribedProgram:
-        for spec in self.exported.graph_signature.input_specs:
+        for spec in self.reduced.input_specs:
             self._input(spec)
-        nodes = [n for n in self.exported.graph.nodes if n.op == "call_function"]
+        nodes = [n for n in self.reduced.graph.nodes if n.op == "call_function"]
         calls = [call_of(n, self.sizes) for n in nodes if not self._is_of_sizes(n)]
         outputs, layout = self._outputs()
         program = AtenProgram(
@@ -87,7 +86,7 @@ class _Describer:
 
     def _tensors(self) -> list[tuple[str, torch.Tensor]]:
         """Return the inputs of users that are tensors."""
-        specs = self.exported.graph_signature.input_specs
+        specs = self.reduced.input_specs
         named = [spec.arg.name for spec in specs if spec.kind == InputKind.USER_INPUT]
         values = [(each, self.nodes[each].meta.get("val")) for each in named if each in self.nodes]
         return [(name, value) for name, value in values if isinstance(value, torch.Tensor)]
@@ -115,8 +114,8 @@ class _Describer:
             self._parameter(name, spec.target)
 
     def _parameter(self, name: str, target: str) -> None:
-        constants = self.exported.constants
-        value = self.exported.state_dict.get(target, constants.get(target))
+        constants = self.reduced.constants
+        value = self.reduced.state_dict.get(target, constants.get(target))
         if not isinstance(value, torch.Tensor):
             raise _unsupported("torch-constant", f"'{target}' is no tensor", "make it a buffer")
         if value.device.type == "meta":
@@ -139,7 +138,7 @@ class _Describer:
     def _outputs(self) -> tuple[list[str], list[Any]]:
         names: list[str] = []
         layout: list[Any] = []
-        for spec in self.exported.graph_signature.output_specs:
+        for spec in self.reduced.output_specs:
             if spec.kind != OutputKind.USER_OUTPUT:
                 raise _unsupported(
                     "torch-mutation",

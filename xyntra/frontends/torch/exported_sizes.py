@@ -34,18 +34,18 @@ class ExportedSizes:
     """The symbols of an exported program, and its sizes as expressions of them.
 
     Args:
-        exported: the program; its user inputs are tensors.
+        constraints: the ranges of symbols.
         inputs: the fake tensors of its inputs, in order, with what they are called.
         names: of dimensions; others are called by their first place, such as "x[0]".
     """
 
     def __init__(
         self,
-        exported: torch.export.ExportedProgram,
+        constraints: Mapping[Any, Any],
         inputs: Sequence[tuple[str, torch.Tensor]],
         names: DimensionNames,
     ) -> None:
-        self._constraints = exported.range_constraints
+        self._constraints = constraints
         self._environment: Any = None
         found: dict[Any, str] = {}
         for number, (name, tensor) in enumerate(inputs):

@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import torch
+import torch.fx.config
 from torch._decomp import get_decompositions
+from torch.fx import _lazy_graph_module
 
 from xyntra.errors import InputError, ModelError, UnsupportedError, XyntraError
+from xyntra.frontends.torch.reducing import ReducedProgram, reduce_program
 
 __all__ = ["decomposed", "export_module", "load_program"]
 
@@ -49,7 +54,7 @@ def export_module(
     given = inputs if isinstance(inputs, Mapping) else {}
     keywords = {k: _example(v, device) for k, v in given.items()}
     try:
-        with torch.no_grad(), _quietly():
+        with torch.no_grad(), _quietly(), _without_python_code():
             return torch.export.export(
                 module, arguments, keywords, dynamic_shapes=dynamic_shapes, strict=False
             )
@@ -78,21 +83,36 @@ def load_program(path: str | os.PathLike[str]) -> torch.export.ExportedProgram:
         ) from error
 
 
-def decomposed(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+def decomposed(program: torch.export.ExportedProgram) -> ReducedProgram:
     """Return a program in core ATen operators, and in those that are imported as they are.
 
     Raises:
         UnsupportedError: PyTorch cannot decompose it.
     """
-    table = torch.export.default_decompositions()
+    try:
+        with torch.no_grad(), _quietly(), _without_python_code():
+            table = _decompositions()
+            kept = frozenset(getattr(torch.ops.aten, name).default for name in _KEPT)
+            found = reduce_program(program, table, kept)
+            if found is not None:
+                return found
+            whole = program.run_decompositions(dict(table))
+    except Exception as error:  # as for the export
+        raise _failure(error) from error
+    signature = whole.graph_signature
+    specs = signature.input_specs, signature.output_specs
+    held = whole.state_dict, whole.constants, whole.range_constraints
+    return ReducedProgram(whole.graph, *specs, *held)
+
+
+@cache
+def _decompositions() -> Mapping[Any, Callable[..., Any]]:
+    """Return how operators are decomposed, but those that are imported as they are."""
+    table = dict(torch.export.default_decompositions().items())
     for name in _KEPT:
         table.pop(getattr(torch.ops.aten, name).default, None)
     table.update(get_decompositions([getattr(torch.ops.aten, name) for name in _MORE]))
-    try:
-        with torch.no_grad(), _quietly():
-            return program.run_decompositions(table)
-    except Exception as error:  # as for the export
-        raise _failure(error) from error
+    return table
 
 
 @contextmanager
@@ -101,6 +121,20 @@ def _quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         for kind in (FutureWarning, DeprecationWarning):
             warnings.simplefilter("ignore", kind)
+        yield
+
+
+@contextmanager
+def _without_python_code() -> Iterator[None]:
+    """Leave out stack traces of nodes, and Python code of graphs that are never called.
+
+    That is a third of the time of an export. What PyTorch's versions lack stays as it is.
+    """
+    config = torch.fx.config
+    name = "do_not_emit_stack_traces"
+    traced = patch.object(config, name, new=True) if hasattr(config, name) else nullcontext()
+    lazily = getattr(_lazy_graph_module, "_use_lazy_graph_module", None)
+    with traced, nullcontext() if lazily is None else lazily(should_use=True):
         yield
 
 

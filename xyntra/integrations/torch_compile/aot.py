@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -16,6 +16,7 @@ from torch._guards import TracingContext
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import _disable_current_modes
 
+from xyntra.frontends.torch.reducing import without_mkldnn
 from xyntra.integrations.torch_compile.decompositions import decompositions
 from xyntra.integrations.torch_compile.graphs import compile_graph
 from xyntra.integrations.torch_compile.settings import Settings, read_settings
@@ -79,7 +80,7 @@ def _compiled(module: torch.fx.GraphModule, inputs: Sequence[Any], settings: Set
     # Kernels of PyTorch's attention have no decomposed gradient. No buffer is donated, because
     # compiled code writes to new ones only, and retain_graph=True is refused where one is. The
     # setting donated_buffer would have to be off at run time, too, for everybody.
-    with sdpa_kernel(SDPBackend.MATH), _without_mkldnn(), _undonated(), collector_paused():
+    with sdpa_kernel(SDPBackend.MATH), without_mkldnn(), _undonated(), collector_paused():
         compiled: _Function = compile_both(module, inputs)
         return compiled
 
@@ -92,17 +93,6 @@ def _static_inputs() -> list[int]:
         return []
     written = set(found.mutated_inp_runtime_indices)
     return [place for place in found.static_input_indices if place not in written]
-
-
-@contextmanager
-def _without_mkldnn() -> Iterator[None]:
-    """Let recurrent layers be decomposed, in place of a call of oneDNN's."""
-    was = torch._C._get_mkldnn_enabled()
-    torch._C._set_mkldnn_enabled(False)
-    try:
-        yield
-    finally:
-        torch._C._set_mkldnn_enabled(was)
 
 
 def _undonated() -> AbstractContextManager[Any]:

@@ -23,16 +23,21 @@ def kernel_times(launches: Sequence[Launch], most: int, width: int = 0) -> list[
     called = [each for each in launches if not each.kernel.once]
     whole = sum(each.measured or 0 for each in called)
     groups = sorted(group_launches(called), key=lambda group: -(group.measured or 0))
-    rows = [["#", "x", "time", "share", "GB/s", "GFLOP/s", "predicted", "kernel", "nodes"]]
+    fitted = any(each.expected is not None for each in called)
+    head = ["#", "x", "time", "share", "GB/s", "GFLOP/s", "predicted", *["fitted"] * fitted]
+    rows = [[*head, "kernel", "nodes"]]
     for group in groups[:most]:
         kernel, taken, count = group.first.kernel, group.measured or 0, len(group.launches)
         cells = [group.first.label, str(count), duration(taken)]
         cells.append(f"{100 * taken / whole:.1f}%" if whole else "")
         for amount in (kernel.bytes, kernel.flops):
             cells.append(f"{count * amount / taken:.1f}" if taken else "")
-        cells += [duration(group.predicted), printable(kernel.name), name_list(group.nodes[:2], 0)]
-        rows.append(cells)
-    lines = aligned(rows, (1, 2, 3, 4, 5, 6), width)
+        cells.append(duration(group.predicted))
+        if fitted:
+            expected = group.first.expected
+            cells.append(duration(None if expected is None else count * expected))
+        rows.append([*cells, printable(kernel.name), name_list(group.nodes[:2], 0)])
+    lines = aligned(rows, tuple(range(1, len(head))), width)
     if len(groups) > most:
         rest = sum(group.measured or 0 for group in groups[most:])
         lines.append(f"and {plural(len(groups) - most, 'kernel')} more, {duration(rest)} together")

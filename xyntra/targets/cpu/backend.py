@@ -158,8 +158,9 @@ def _lowered(
 def _lowered_free(kernel: KernelSource) -> FreeKernel:
     """Lower a kernel whose sizes are told when it runs."""
     from xyntra.dialects.mlir import ir
-    from xyntra.passes.lower.cpu.free_kernel import FreeNests, Symbols
+    from xyntra.passes.lower.cpu.free_kernel import FreeNests
     from xyntra.passes.lower.cpu.free_variants import variant_named
+    from xyntra.passes.lower.kernels.told_sizes import Symbols
 
     free = FreeSource.from_json(kernel.free)
     variant = variant_named(free.variant)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from xyntra.errors import CompileError
+from xyntra.spans import span
 from xyntra.targets.compiler_key import compiler_key
 from xyntra.targets.cpu.device import host_device
 from xyntra.targets.cpu.object_symbols import check_imports
@@ -49,7 +50,8 @@ def compile_object(
     binding = llvm()
     machine = _target_machine(opt_level)
     try:
-        module = binding.parse_assembly(_unaligned(to_llvm22(llvm_ir)))
+        with span("LLVM: read", "pass"):
+            module = binding.parse_assembly(_unaligned(to_llvm22(llvm_ir)))
         module.triple = host_device().triple
         module.data_layout = str(machine.target_data)
         module.verify()
@@ -57,13 +59,17 @@ def compile_object(
         raise CompileError(
             "llvm-ir", "LLVM does not accept a kernel's IR", cause=str(error)
         ) from error
-    if vectorize or opt_level != DEFAULT_OPT_LEVEL:
-        _optimize(module, machine, opt_level)
-    elif is_tiled:
-        _straighten(module, machine)
-    else:
-        _simplify(module, machine)
-    with nullcontext() if reduce_strength else _without_strength_reduction():
+    with span("LLVM: optimise", "pass"):
+        if vectorize or opt_level != DEFAULT_OPT_LEVEL:
+            _optimize(module, machine, opt_level)
+        elif is_tiled:
+            _straighten(module, machine)
+        else:
+            _simplify(module, machine)
+    with (
+        span("LLVM: emit code", "pass"),
+        nullcontext() if reduce_strength else _without_strength_reduction(),
+    ):
         code: bytes = machine.emit_object(module)
     check_imports(code)
     return code

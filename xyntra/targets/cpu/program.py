@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from xyntra.targets.cpu.replay import StepTable, own_library
 
 Array = np.ndarray[Any, Any]
 
+_LASTING = ("parameter", "constant", "prepared")
 _LONG = 0.01
 """Seconds of a call that is worth some microseconds, in which SIGINT is made to end it."""
 
@@ -83,6 +84,15 @@ class CpuProgram:
         made._fixed = {**self._fixed, **arrays}
         made._set_plan()
         return made
+
+    def settled(self, plan: Plan, made: Collection[int]) -> tuple[CpuProgram, Mapping[int, Array]]:
+        """Return this program without what `plan` does not need, and the bytes of `made`."""
+        program = copy.copy(self)
+        program.plan = plan
+        known = {n for n, each in enumerate(plan.buffers) if each.kind in _LASTING}
+        program._fixed = {n: array for n, array in self._fixed.items() if n in known}
+        program._set_plan()
+        return program, {number: self._fixed[number] for number in made}
 
     def _set_plan(self) -> None:
         self._layout = _Layout(self.plan, self.team.threads)

@@ -11,12 +11,13 @@ from xyntra.passes.targets.table import TargetName
 from xyntra.targets.base import Backend, Device, Program, WrongMachine
 from xyntra.targets.compiler_key import compiler_key
 from xyntra.targets.cuda.code.architecture import CudaTarget, parse_target
-from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
     from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
+    from xyntra.targets.launch_resources import LaunchResources
 
 __all__ = ["BACKEND"]
 
@@ -25,6 +26,9 @@ class CudaBackend(Backend):
     """NVIDIA GPUs: architectures are those of `passes/lower/gpu/device.py`."""
 
     name: ClassVar[TargetName] = "cuda"
+    sizes_by_value: ClassVar[bool] = True
+    keeps_arrays: ClassVar[bool] = True
+    schedules_by_size: ClassVar[bool] = True
 
     def locate(self, target: str) -> tuple[str, int]:
         """Read a target, and ask the GPU for its architecture where none is named."""
@@ -74,9 +78,17 @@ class CudaBackend(Backend):
         """Compile a kernel to PTX and its launches."""
         from xyntra.targets.cuda.code.kernels import compile_image
 
+        if kernel.free:
+            return _compiled_free(kernel)
         image = compile_image(module, kernel.architecture, kernel.level, kernel.assembly)
         schedules = tuple(each.schedule for each in image.launches)
         return CompiledKernel(image.to_bytes(), sum(image.scratch), schedules=schedules)
+
+    def free_variants(self) -> Sequence[str]:
+        """Return the names of `xyntra.passes.lower.gpu.free_stages`."""
+        from xyntra.passes.lower.gpu.free_stages import VARIANTS
+
+        return VARIANTS
 
     def schedule_places(self, module: ir.Module, kernel: KernelSource) -> Sequence[SchedulePlace]:
         """Return the stages of a kernel."""
@@ -108,6 +120,13 @@ class CudaBackend(Backend):
                 found[name] = "\n".join([*head, image.ptx])
         return found
 
+    def predicted_resources(self, artifact: Artifact) -> Sequence[LaunchResources]:
+        """Return what follows from the registers and the shared memory that ptxas reports."""
+        from xyntra.targets.cuda.code.resources import predicted_resources
+
+        steps = [step for step in artifact.plan.steps if not step.once]
+        return predicted_resources(steps, artifact.objects, _architecture(artifact.target))
+
     def call_code(self) -> str:
         """Return the LLVM IR of Python builtins that start calls."""
         from xyntra.targets.cuda.native.call_code import CALL_CODE
@@ -126,7 +145,18 @@ class CudaBackend(Backend):
         """Return what runs the artifact on a GPU."""
         from xyntra.targets.cuda.program import CudaProgram
 
+        if artifact.plan.free is not None:
+            from xyntra.targets.cuda.free_program import FreeCudaProgram
+
+            return FreeCudaProgram(artifact, weights, ordinal)
         return CudaProgram(artifact, weights, ordinal)
+
+    def place(self, array: Any, ordinal: int) -> Any:
+        """Return a `DeviceArray` with the elements of an array."""
+        from xyntra.targets.cuda.arrays.placing import placed
+        from xyntra.targets.cuda.driver.gpu import gpu
+
+        return placed(array, gpu(ordinal))
 
     def devices(self) -> Mapping[str, Device]:
         """Return every GPU that code can be generated for; none without a driver."""
@@ -139,6 +169,23 @@ class CudaBackend(Backend):
         from xyntra.targets.cuda.driver.device import no_device_reason
 
         return no_device_reason()
+
+
+def _compiled_free(kernel: KernelSource) -> CompiledKernel:
+    """Compile a kernel whose sizes are told when it is launched."""
+    from xyntra.dialects.mlir import ir
+    from xyntra.passes.lower.kernels.told_sizes import Symbols
+    from xyntra.targets.cuda.code.kernels import compile_free_image
+
+    free = FreeSource.from_json(kernel.free)
+    modules = [ir.Module.parse(text) for text in free.texts]
+    symbols = Symbols(free.samples, free.hints, free.ranges)
+    image, guards = compile_free_image(modules, symbols, kernel.architecture, free.variant)
+    schedules = tuple(each.schedule for each in image.launches)
+    sizes = tuple(dict.fromkeys(text for _, text in image.told))
+    return CompiledKernel(
+        image.to_bytes(), sum(image.scratch), schedules=schedules, sizes=sizes, guards=guards
+    )
 
 
 def _architecture(machine_key: str) -> str:

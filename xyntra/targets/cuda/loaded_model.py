@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,16 @@ import numpy as np
 from xyntra.errors import DeviceError, InputError
 from xyntra.plan.arguments import InputChecks, check_output
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.plan import Port, numpy_dtype
+from xyntra.plan.plan import Plan, Port, numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
 from xyntra.targets.cuda.arrays.foreign_arrays import library_of, usable_torch
 from xyntra.targets.cuda.calls.device_calls import DeviceCalls
 from xyntra.targets.cuda.calls.host_calls import HostCalls
 from xyntra.targets.cuda.calls.pending import Pending
+from xyntra.targets.cuda.calls.resident_calls import ResidentCalls
 from xyntra.targets.cuda.calls.step_times import step_times
 from xyntra.targets.cuda.calls.torch_calls import TorchCalls
+from xyntra.targets.cuda.code.kernel_image import KernelImage
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.driver.gpu import Gpu
 from xyntra.targets.cuda.driver.memory import Event, new_stream
@@ -41,6 +44,7 @@ class LoadedModel:
         host: runs calls on such arrays.
         torch: runs calls on PyTorch's tensors, once there was one; None where there is no PyTorch.
         native: the same in native code; None where there is none.
+        resident: runs calls on arrays that were placed on the GPU.
 
     Args:
         artifact: the plan and its code.
@@ -57,17 +61,44 @@ class LoadedModel:
             self._load(artifact, weights)
         except DeviceError as error:
             raise self.named(error) from None
-        self._checks = InputChecks(self.plan.inputs)
-        order = StreamOrder(gpu.direct, self._stream)
-        whole = _whole(self._places)
+        self._order = StreamOrder(gpu.direct, self._stream)
         self._code = loaded_code(bytes(artifact.calls))
-        self.host = HostCalls(
-            self.plan, gpu, self._replays, self._buffers, order, whole, self._code
+        self._prepare_calls()
+
+    def at(self, plan: Plan, images: Mapping[str, KernelImage]) -> LoadedModel:
+        """Return the same plan with other sizes, which shares code, weights, arena and stream.
+
+        Args:
+            plan: of kernels that this model has loaded, or variants of them.
+            images: these kernels, with launches for the sizes.
+
+        Raises:
+            DeviceError: the GPU has too little memory.
+        """
+        other = copy(self)
+        other.plan = plan
+        other._kernels = {n: self._kernels[n].with_image(image) for n, image in images.items()}
+        other._buffers = self._buffers.at(plan, self.gpu.transfers, self._stream)
+        other._replays = Replays(
+            other.plan, other._kernels, other._buffers, self._replays.capture, self.gpu.direct
         )
-        self._order = order
+        other._prepare_calls()
+        return other
+
+    @property
+    def arena_address(self) -> int:
+        """Where the memory of what is computed in a call begins."""
+        return self._buffers.arena.address
+
+    def _prepare_calls(self) -> None:
+        whole, order = _whole(self._places), self._order
+        self._checks = InputChecks(self.plan.inputs)
+        memory = self._replays, self._buffers
+        self.host = HostCalls(self.plan, self.gpu, *memory, order, whole, self._code)
         self.torch: TorchCalls | None = None
         self.native: NativeTensorCalls | None = None
-        self._device = DeviceCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
+        self.resident = ResidentCalls(self.plan, self.gpu, self._replays, order, whole)
+        self._device = DeviceCalls(self.plan, self.gpu, *memory, order, whole)
 
     def start(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Pending | Sequence[Any]:
         """Launch a call; arrays of the GPU are returned at once, a `Pending` for others."""

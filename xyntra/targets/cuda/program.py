@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from xyntra.errors import ArchiveError, DeviceError
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.plan import Port
+from xyntra.plan.plan import Plan, Port
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
 from xyntra.targets.cuda.arrays.state_arrays import address_on_gpu, state_address
 from xyntra.targets.cuda.calls.pending import Pending
@@ -47,6 +48,20 @@ class CudaProgram:
         self._gpu: Gpu | None = None
         self._loaded: LoadedModel | None = None
 
+    @property
+    def results(self) -> Sequence[Port]:
+        """Outputs of a call, and flags."""
+        return self._artifact.plan.results
+
+    def sized(self, plan: Plan, images: Mapping[str, KernelImage]) -> CudaProgram:
+        """Return the same program with other sizes; its calls run one after the other with these.
+
+        Args:
+            plan: of kernels that this program has, or variants of them.
+            images: these kernels, with launches for the sizes.
+        """
+        return _SizedProgram(self, plan, images)
+
     def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> Sequence[Any]:
         """Run the plan once and return its outputs.
 
@@ -69,6 +84,24 @@ class CudaProgram:
         with self._ready() as loaded:
             started = loaded.start(arrays, out)
         return started.wait() if isinstance(started, Pending) else started
+
+    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None]:
+        """Return a function that runs once on arrays placed on the GPU, and returns new ones.
+
+        It returns None, having done nothing, where an array does not fit, and before the first
+        call, which loads the program.
+        """
+        return self._call_resident
+
+    def _call_resident(self, arrays: Sequence[Any]) -> list[Any] | None:
+        loaded = self._loaded
+        if loaded is None or loaded.gpu.is_lost:
+            return None
+        try:
+            with loaded.gpu.entered(), self._lock:
+                return loaded.resident.start(arrays)
+        except DeviceError as error:
+            raise loaded.named(error) from None
 
     def submit(self, arrays: Sequence[Any]) -> Pending:
         """Start a call as `call` does, and return at once.
@@ -208,6 +241,21 @@ class CudaProgram:
 
     def _load(self, used: Gpu) -> LoadedModel:
         self._loaded = LoadedModel(self._artifact, self._weights, used)
+        return self._loaded
+
+
+class _SizedProgram(CudaProgram):
+    """A program that shares code, weights and memory with another one."""
+
+    def __init__(self, base: CudaProgram, plan: Plan, images: Mapping[str, KernelImage]) -> None:
+        super().__init__(replace(base._artifact, plan=plan), base._weights, base._ordinal)
+        self._base = base
+        self._images = images
+        self._lock = base._lock
+
+    def _load(self, used: Gpu) -> LoadedModel:
+        loaded = self._base._loaded or self._base._load(used)
+        self._loaded = loaded.at(self._artifact.plan, self._images)
         return self._loaded
 
 

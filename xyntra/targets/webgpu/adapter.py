@@ -3,33 +3,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from xyntra.errors import DeviceError, MissingExtraError, XyntraError
+from xyntra.passes.lower.gpu.device import ADAPTERS, WEBGPU, Feature, GpuDevice
 
 __all__ = [
     "Adapter",
     "OpenDevice",
     "adapters",
+    "architecture_in",
+    "architecture_of",
     "describe",
+    "missing",
     "named_errors",
     "open_device",
     "wgpu_module",
 ]
 
+_WORKGROUP_MEMORY = "max-compute-workgroup-storage-size"
 _LIMITS = (
     "max-storage-buffers-per-shader-stage",
     "max-storage-buffer-binding-size",
     "max-buffer-size",
-    "max-compute-workgroup-storage-size",
+    _WORKGROUP_MEMORY,
     "max-compute-invocations-per-workgroup",
     "max-compute-workgroup-size-x",
 )
 _TIMES = "timestamp-query"
+FEATURES = {Feature.SUBGROUPS: "subgroup", Feature.SHADER_F16: "shader-f16"}
+"""What wgpu calls features that code may use."""
 _INTERFACES = ("Vulkan", "Metal", "DX12")
 """OpenGL misses parts of WebGPU, and some of its drivers on Linux give their LLVM to the whole
 process, where the LLVM of MLIR finds it and aborts."""
@@ -63,6 +70,8 @@ class OpenDevice:
         buffer_bytes: that one buffer may have at most.
         bindings: storage buffers that a pipeline may have.
         has_times: whether it measures the time of passes.
+        workgroup_bytes: memory of a workgroup.
+        features: that code may use, as wgpu calls them.
     """
 
     device: Any
@@ -71,6 +80,8 @@ class OpenDevice:
     buffer_bytes: int
     bindings: int
     has_times: bool
+    workgroup_bytes: int
+    features: frozenset[str]
 
 
 def wgpu_module() -> Any:
@@ -121,6 +132,34 @@ def describe(adapter: Any) -> Adapter:
     return Adapter(name, f"{name} ({kind}, {interface})")
 
 
+def architecture_in(machine_key: str) -> str:
+    """Return the architecture that a key of the machines for some code names."""
+    return machine_key.rpartition(";")[2]
+
+
+def architecture_of(adapter: Any) -> str:
+    """Return the name of the device that suits an adapter best, of those it can run code for."""
+    is_discrete = str(adapter.info.get("adapter_type", "")) == "DiscreteGPU"
+    memory = adapter.limits[_WORKGROUP_MEMORY]
+    found = [each for each in ADAPTERS.values() if not missing(each, memory, adapter.features)]
+    found = [each for each in found if is_discrete or each.static_bytes == WEBGPU.static_bytes]
+    return max(found, key=lambda each: (each.static_bytes, len(each.features))).name
+
+
+def missing(device: GpuDevice, memory: int, features: Collection[str]) -> str:
+    """Return what an adapter lacks for code of a device; "" where it lacks nothing.
+
+    Args:
+        device: that the code is for.
+        memory: bytes of a workgroup that the adapter has.
+        features: of the adapter, as wgpu calls them.
+    """
+    if device.static_bytes > memory:
+        return f"{device.static_bytes:,} bytes of memory in a workgroup"
+    lacks = [FEATURES[each] for each in device.features if FEATURES[each] not in features]
+    return ", ".join(sorted(lacks))
+
+
 def _rank(adapter: Any) -> int:
     order = ("DiscreteGPU", "IntegratedGPU", "VirtualGPU", "CPU")
     kind = str(adapter.info.get("adapter_type", ""))
@@ -147,10 +186,10 @@ def open_device(ordinal: int = 0) -> OpenDevice:
     adapter = found[ordinal]
     name = str(adapter.info.get("device", "")) or "GPU"
     limits = {each: adapter.limits[each] for each in _LIMITS}
-    has_times = _TIMES in adapter.features
+    features = {_TIMES, *FEATURES.values()} & set(adapter.features)
     try:
         device = adapter.request_device_sync(
-            required_features=[_TIMES] if has_times else [], required_limits=limits
+            required_features=sorted(features), required_limits=limits
         )
     except Exception as error:
         message = f"the GPU '{name}' cannot be opened"
@@ -161,7 +200,9 @@ def open_device(ordinal: int = 0) -> OpenDevice:
         limits["max-storage-buffer-binding-size"],
         limits["max-buffer-size"],
         limits["max-storage-buffers-per-shader-stage"],
-        has_times,
+        _TIMES in features,
+        limits[_WORKGROUP_MEMORY],
+        frozenset(features),
     )
 
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xyntra.errors import DeviceError, MissingExtraError, UnsupportedError
-from xyntra.passes.lower.gpu.device import WEBGPU
+from xyntra.passes.lower.gpu.device import ADAPTERS, WEBGPU, Feature, device_of
 from xyntra.passes.targets.table import TargetName
 from xyntra.targets.base import Backend, Device, Program, WrongMachine
 from xyntra.targets.compiler_key import compiler_key
 from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.webgpu.adapter import architecture_in
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
@@ -21,35 +22,57 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND"]
 
-_TARGET = re.compile(r"webgpu(?::(?:(?P<ordinal>\d{1,4})|webgpu))?")
+_TARGET = re.compile(r"webgpu(?::(?:(?P<ordinal>\d{1,4})|(?P<architecture>webgpu[a-z0-9-]*)))?")
 
 
 class WebgpuBackend(Backend):
-    """GPUs of any vendor. The code is the same for all: it asks for what WebGPU promises."""
+    """GPUs of any vendor. Code asks for what WebGPU promises, unless an adapter is named."""
 
     name: ClassVar[TargetName] = "webgpu"
     writes_inputs: ClassVar[bool] = False
 
     def locate(self, target: str) -> tuple[str, int]:
-        """Read "webgpu" or "webgpu:1"."""
+        """Read "webgpu", "webgpu:1" or "webgpu:webgpu-discrete".
+
+        Code for "webgpu" runs on every adapter, that for an adapter on those like it.
+        """
         found = _TARGET.fullmatch(target)
-        if found is None:
+        architecture = WEBGPU.name if found is None else found["architecture"] or WEBGPU.name
+        if found is None or architecture not in ADAPTERS:
             raise UnsupportedError(
                 "target-unsupported",
                 f"target '{target}' is not supported",
-                hint="webgpu, or webgpu:N with the number of an adapter (xyntra devices)",
+                hint="webgpu, webgpu:N with the number of an adapter (xyntra devices), or "
+                + ", ".join(f"webgpu:{each}" for each in ADAPTERS),
             )
-        return WEBGPU.name, int(found["ordinal"] or 0)
+        if found["ordinal"] is None:
+            return architecture, 0
+        return self._architecture_of(int(found["ordinal"])), int(found["ordinal"])
+
+    def _architecture_of(self, ordinal: int) -> str:
+        """Return the architecture of an adapter; the portable one where it is not there."""
+        from xyntra.targets.webgpu.adapter import adapters, architecture_of
+
+        try:
+            found = adapters()
+        except (DeviceError, MissingExtraError):
+            return WEBGPU.name
+        return architecture_of(found[ordinal]) if ordinal < len(found) else WEBGPU.name
 
     def locate_saved(self, machine_key: str, target: str) -> tuple[str, int]:
-        """Return the adapter that is named, or the first."""
-        if machine_key != self.machine_key(WEBGPU.name):
+        """Return the adapter that is named, or the first; it is asked for what the code needs."""
+        architecture = architecture_in(machine_key)
+        if architecture not in ADAPTERS or machine_key != self.machine_key(architecture):
             raise WrongMachine(f"this version of Xyntra runs {self.machine_key(WEBGPU.name)}")
-        return self.locate(self.name if target == "auto" else target)
+        return architecture, self.locate(self.name if target == "auto" else target)[1]
 
     def device_name(self, ordinal: int) -> str:
         """Return "webgpu:0" for the first adapter."""
         return f"{self.name}:{ordinal}"
+
+    def features(self, architecture: str) -> frozenset[Feature]:
+        """Return what adapters of the architecture have beside what all have."""
+        return device_of(architecture).features
 
     def tuning_key(self, ordinal: int, threads: int | None) -> str:
         """Return the adapter."""
@@ -67,8 +90,9 @@ class WebgpuBackend(Backend):
         return f"{compiler_key()};{self.machine_key(architecture)}"
 
     def summary_of(self, machine_key: str) -> str:
-        """Return the name of the target: there is one architecture."""
-        return self.name
+        """Return the name of the target, and of an architecture that not every adapter has."""
+        architecture = architecture_in(machine_key)
+        return self.name if architecture == WEBGPU.name else f"{self.name} ({architecture})"
 
     def compile(self, module: ir.Module, kernel: KernelSource) -> CompiledKernel:
         """Compile a kernel to WGSL and its launches."""
@@ -82,7 +106,7 @@ class WebgpuBackend(Backend):
         """Return the stages of a kernel."""
         from xyntra.passes.lower.gpu.emitters.schedule_places import schedule_places
 
-        return schedule_places(module, WEBGPU)
+        return schedule_places(module, device_of(kernel.architecture))
 
     def text_at(self, module: ir.Module, kernel: KernelSource, level: str) -> tuple[str, str]:
         """Return the module of a kernel, and its WGSL at that level."""

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.errors import DeviceError
+from xyntra.errors import DeviceError, UnsupportedError
+from xyntra.passes.lower.gpu.device import device_of
 from xyntra.plan.arguments import InputChecks, OutputChecks, check_output
 from xyntra.plan.artifact import Artifact
-from xyntra.targets.webgpu.adapter import open_device
+from xyntra.targets.webgpu.adapter import OpenDevice, architecture_in, missing, open_device
 from xyntra.targets.webgpu.loaded_shaders import LoadedShaders
 
 Array = np.ndarray[Any, Any]
@@ -49,6 +50,7 @@ class WebgpuProgram:
 
         Raises:
             DeviceError: there is no GPU, or it failed.
+            UnsupportedError: the GPU is not of the kind that the model was compiled for.
             InputError: an array does not fit, or one of `out` shares memory with another array.
         """
         inputs = self._inputs(arrays)
@@ -83,5 +85,23 @@ class WebgpuProgram:
     def _ready(self) -> LoadedShaders:
         if self._loaded is None:
             opened = open_device(self._ordinal)
+            check_device(self._artifact, opened)
             self._loaded = LoadedShaders(self._artifact, self._weights, opened)
         return self._loaded
+
+
+def check_device(artifact: Artifact, opened: OpenDevice) -> None:
+    """Refuse code for another kind of adapter than the one that is opened.
+
+    Raises:
+        UnsupportedError: `webgpu-feature`, it lacks something.
+    """
+    architecture = architecture_in(artifact.target)
+    lacking = missing(device_of(architecture), opened.workgroup_bytes, opened.features)
+    if lacking:
+        raise UnsupportedError(
+            "webgpu-feature",
+            f"the model was compiled for '{architecture}', and {opened.name} is no such GPU",
+            cause=f"it lacks {lacking}",
+            hint="compile it with target='webgpu', for any GPU",
+        )

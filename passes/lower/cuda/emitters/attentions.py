@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.cuda.attention.decode.decode import emit_decode
 from xyntra.passes.lower.cuda.attention.decode.plan import DecodePlan, decode_plans, plan_decode
 from xyntra.passes.lower.cuda.attention.flash.flash import emit_flash
 from xyntra.passes.lower.cuda.attention.hopper.hopper import emit_hopper
 from xyntra.passes.lower.cuda.attention.hopper.plan import HopperPlan, hopper_plans, plan_hopper
-from xyntra.passes.lower.cuda.attention.plan import FlashPlan, flash_plans, plan_flash
+from xyntra.passes.lower.cuda.attention.plan import FlashPlan, flash_plans, plan_flash, sized
 from xyntra.passes.lower.gpu.attention.problem import Problem, problem_of
 from xyntra.passes.lower.gpu.device import GpuDevice
-from xyntra.passes.lower.gpu.emitters.emitter import Code, Family, Impossible, StageEmitter
+from xyntra.passes.lower.gpu.emitters.emitter import Code, Family, Impossible, StageEmitter, pair
 from xyntra.passes.lower.gpu.stages.stage import Stage
 
 
@@ -93,7 +94,13 @@ def _of_decode(plan: DecodePlan) -> DecodeChoices:
 
 
 def _plan_flash(problem: Problem, choices: FlashChoices, device: GpuDevice) -> Code:
-    plan = {_of_flash(each): each for each in flash_plans(problem, device)}.get(choices)
+    if any(isinstance(size, Size) for size in problem.sizes):
+        # What is worth it depends on sizes, but every plan that fits is right for all.
+        warps = pair(choices.warps, "warps")
+        told = sized(problem, *warps, choices.keys, choices.stages)
+        plan = told if told.shared <= device.block_shared_bytes else None
+    else:
+        plan = {_of_flash(each): each for each in flash_plans(problem, device)}.get(choices)
     if plan is None:
         raise Impossible("has no such division of warps, keys and stages")
     return lambda shared: emit_flash(problem, plan, shared)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import always_at_most
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import Tile
 from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul
 from xyntra.passes.lower.gpu.emit.thread_grid import delinearize, i32
@@ -62,9 +63,10 @@ class TileOrder:
             outer = arith.divui(number, i32(each))
             batch = delinearize(outer, extents(self.product.nest, self.product.batch))
             number = arith.remui(number, i32(each))
-        height: ir.Value = i32(min(self.tile.group, self.down))
+        is_group = always_at_most(self.down, self.tile.group)
+        height: ir.Value = i32(self.down if is_group else self.tile.group)
         first: ir.Value = i32(0)
-        if self.down > self.tile.group:
+        if not is_group:
             step = i32(self.across * self.tile.group)
             first = arith.muli(arith.divui(number, step), i32(self.tile.group))
             number = arith.remui(number, step)

@@ -9,6 +9,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import constant_number
+from xyntra.passes.analysis.sizes.size import always_at_most
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.matmul.fma.tiles import FmaTile
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile
@@ -57,7 +58,7 @@ def _tile_number(
     down, across = -(-sizes[0] // tile.rows), -(-sizes[1] // tile.columns)
     batch = arith.divui(number, i32(down * across))
     number = arith.remui(number, i32(down * across))
-    if down <= _GROUP:
+    if always_at_most(down, _GROUP):
         return batch, arith.remui(number, i32(down)), arith.divui(number, i32(down))
     group = arith.muli(arith.divui(number, i32(_GROUP * across)), i32(_GROUP))
     inside = arith.remui(number, i32(_GROUP * across))

@@ -11,11 +11,12 @@ GRID_CONSTANT = "nvvm.grid_constant"
 _SAID_ANEW = ("gpu.kernel", "gpu.known_block_size", "nvvm.maxntid")
 """Attributes that the conversion of the `gpu` dialect leaves, of which `.reqntid` says more."""
 _WAIT = "griddepcontrol.wait;"
+_RELEASE = "griddepcontrol.launch_dependents;"
 
 
 def griddepcontrol_launch_dependents() -> None:
     """Let the launch behind this one take its places once all blocks of this one have theirs."""
-    assembly("griddepcontrol.launch_dependents;")
+    assembly(_RELEASE)
 
 
 def griddepcontrol_wait() -> None:
@@ -26,6 +27,11 @@ def griddepcontrol_wait() -> None:
 def is_griddepcontrol_wait(op: ir.Operation) -> bool:
     """Tell whether an operation waits for the launch ahead."""
     return op.name == ASSEMBLY and _WAIT in ir.StringAttr(op.attributes["asm_string"]).value
+
+
+def is_griddepcontrol_launch_dependents(op: ir.Operation) -> bool:
+    """Tell whether an operation lets the launch behind take its places."""
+    return op.name == ASSEMBLY and _RELEASE in ir.StringAttr(op.attributes["asm_string"]).value
 
 
 def mark_entry(function: ir.Operation, threads: int, resident: int, cluster: int) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.reductions import BY_ROWS
+from xyntra.passes.analysis.sizes.size import hint_of, of_several
 from xyntra.passes.lower.gpu.contraction.row_partials import RowPartials
 from xyntra.passes.lower.gpu.contraction.row_values import RowValueLoops
 from xyntra.passes.lower.gpu.conv.choice import is_windowed
@@ -144,10 +145,9 @@ def _is_long(nest: LinearNest, roles: Roles) -> bool:
 
 
 def _is_worth_it(nest: LinearNest, roles: Roles) -> bool:
-    rows, columns = size(nest, roles.rows), size(nest, roles.columns)
-    return (
-        max(rows, columns) >= _MIN_ROWS and rows * columns * size(nest, roles.batch) >= _MIN_OUTPUTS
-    )
+    found = (size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch))
+    rows, columns, batch = map(hint_of, found)
+    return bool(max(rows, columns) >= _MIN_ROWS and rows * columns * batch >= _MIN_OUTPUTS)
 
 
 def _weighs(nest: LinearNest, roles: Roles) -> bool:
@@ -158,7 +158,7 @@ def _weighs(nest: LinearNest, roles: Roles) -> bool:
     right = nest.inputs[roles.right]
     is_matrix_each = all(right.strides[loop] for loop in roles.batch) and bool(roles.batch)
     along = bool(roles.columns) and right.strides[roles.columns[-1]] == 1
-    if size(nest, roles.rows) > 1 or not is_matrix_each or not along:
+    if of_several(1, size(nest, roles.rows)) or not is_matrix_each or not along:
         return False
     reach = 1
     for stride, extent in sorted(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from xyntra.passes.analysis.sizes.size import of_several
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup, Pairing, Slice
 from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.kernels.epilogue import Epilogue
@@ -107,12 +108,12 @@ def _pieces(
     """
     result = nest.outputs[0]
     found: list[list[_Piece]] = [[] for _ in nest.loops]
-    left = {i for i, loop in enumerate(loops) if loop.extent > 1}
+    left = {i for i, loop in enumerate(loops) if of_several(1, loop.extent)}
     order = [i for i, loop in enumerate(nest.loops) if not loop.is_reduction]
     for number in order:
         distance, extent = result.strides[number], nest.loops[number].extent
         step = 1
-        while step < extent:
+        while of_several(step, extent):
             match = [i for i in left if read.strides[i] == distance * step]
             if len(match) != 1:
                 break

@@ -11,6 +11,7 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import hint_of, of_several
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.gathered_rows import (
@@ -94,7 +95,7 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
     lanes = window_lanes(nest, order[-1]) if order else 1
     parts = interleaved_parts(nest)
     if parts and parts_lanes(parts) > lanes:
-        return PointwiseTile(vector=parts_lanes(parts), own=len(parts))
+        return PointwiseTile(vector=_parts_vector(parts), own=len(parts))
     lanes = max(lanes, gathered_lanes(nest))
     if lanes > 1:
         lanes = stored_together(nest.outputs, order[-1], lanes)
@@ -119,7 +120,8 @@ def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: GpuDevice) 
     if tile.threads % device.subgroup or not 0 < tile.threads <= device.block_threads:
         return f"has blocks of a multiple of {device.subgroup} threads up to {device.block_threads}"
     parts = interleaved_parts(nest)
-    if parts and (tile.vector, tile.own, tile.steps) == (parts_lanes(parts), len(parts), 1):
+    vectors = (parts_lanes(parts), _parts_vector(parts)) if parts else ()
+    if tile.vector in vectors and (tile.own, tile.steps) == (len(parts), 1):
         return None
     lanes = max(lanes, gathered_lanes(nest))
     if tile.vector < 1 or lanes % tile.vector:
@@ -132,6 +134,17 @@ def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: GpuDevice) 
         return f"takes a divisor of {extent} vectors that read the same, not {tile.reused}"
     most = 1 if nest.reads_outputs and tile.vector == 1 else _MOST_STEPS
     return None if 1 <= tile.steps <= most else f"takes 1 to {most} steps, not {tile.steps}"
+
+
+def _parts_vector(parts: Sequence[LinearNest]) -> int:
+    """Return how many elements of each part a thread takes: what one store of all parts holds.
+
+    Of three parts, as of colours, no store does: then as many as there may be.
+    """
+    inner, lanes = coalesced_order(parts[0])[-1], parts_lanes(parts)
+    outputs = [output for each in parts for output in each.outputs]
+    together = stored_together(outputs, inner, lanes)
+    return together if together > 1 else lanes
 
 
 def _contiguous(nest: LinearNest) -> int:
@@ -342,12 +355,13 @@ def _reuse(nest: LinearNest, *, single: bool) -> int | None:
     else:
         least = sum(map(item_bytes, [*moving, *nest.outputs])) / _WORTH
         weights = [(each, item_bytes(each)) for each in moving if _is_large(nest, each)]
+    sizes = [loop.extent for loop in nest.loops]
     saved = {
         loop: sum(weight for each, weight in weights if not each.strides[loop])
         for loop in order[:-1]
-        if nest.loops[loop].extent > 1 and all(each.strides[loop] for each in nest.outputs)
+        if of_several(1, sizes[loop]) and all(each.strides[loop] for each in nest.outputs)
     }
-    best = max(saved, key=lambda loop: (saved[loop], nest.loops[loop].extent), default=None)
+    best = max(saved, key=lambda loop: (saved[loop], hint_of(sizes[loop])), default=None)
     if best is None or not 0 < least <= saved[best] or nest.reads_outputs:
         return None
     return best if single or gathered_nest(nest) is None else None
@@ -357,7 +371,7 @@ def _is_large(nest: LinearNest, access: BufferOperand) -> bool:
     """Whether an input is too large for the nearest cache."""
     loops = zip(nest.loops, access.strides, strict=True)
     elements = prod(each.extent for each, stride in loops if stride)
-    return elements * item_bytes(access) >= _CACHED
+    return bool(hint_of(elements) * item_bytes(access) >= _CACHED)
 
 
 def _reused(nest: LinearNest, count: int, *, single: bool = False) -> int:

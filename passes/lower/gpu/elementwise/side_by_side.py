@@ -67,8 +67,11 @@ class SideBySideTiles:
 
 def side_by_side_length(nests: Sequence[LinearNest], device: GpuDevice) -> int:
     """Return how many of the first nests one launch can compute in any order; at least 1."""
-    length = 0
+    length, written = 0, 0
     for nest in nests[:_MOST_NESTS]:
+        written += len(nest.outputs)
+        if length and written > device.written_buffers:
+            break
         if nest.reductions or nest.reads_outputs:
             break
         if transposed_of(nest, device) is not None:

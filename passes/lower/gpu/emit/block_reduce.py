@@ -10,8 +10,10 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.gpu.device import Feature
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.subgroups import reduce_by_subgroups, subgroup_reduction
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     as_index,
     barrier,
@@ -31,8 +33,8 @@ def block_reduce(
     """Return, in every thread, the combination of `value` over the threads of a block.
 
     Butterflies inside of the warps, then one word of shared memory a warp, read by all; or, where
-    warps have no butterflies, two steps through shared memory. Every thread combines in the same
-    order, so that all have equal bits.
+    warps have no butterflies, subgroups, or two steps through shared memory. Every thread combines
+    in the same order, so that all have equal bits.
 
     Args:
         value: the thread's own.
@@ -42,6 +44,9 @@ def block_reduce(
     """
     lanes = shared.device.subgroup
     if threads > lanes and not shared.device.shuffles:
+        kind = subgroup_reduction(combiner) if shared.device.has(Feature.SUBGROUPS) else None
+        if kind is not None:
+            return reduce_by_subgroups(value, combiner, kind, threads, shared)
         return _reduce_in_memory(value, combiner, threads, shared)
     value = warp_reduce(value, combiner, lanes, threads)
     warps = threads // lanes

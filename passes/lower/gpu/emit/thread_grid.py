@@ -28,6 +28,7 @@ class LaunchShape:
         shared: bytes of dynamic shared memory of a block.
         cluster: neighbouring blocks that run together and reach each other's shared memory.
         schedule: what its code was made by, in words such as "mma tile [128, 64] warps [2, 2]".
+        sizes: expressions of what it is told behind its memory, known once it has a function.
     """
 
     grid: int
@@ -35,6 +36,7 @@ class LaunchShape:
     shared: int = 0
     cluster: int = 1
     schedule: str = ""
+    sizes: tuple[str, ...] = ()
 
 
 def thread_number() -> ir.Value:

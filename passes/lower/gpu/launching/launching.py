@@ -20,6 +20,18 @@ class Launching:
         """Return the launches of stages that hold their code, in which more may be put."""
         return [shape for _, shape in emitted]
 
+    def joined(
+        self,
+        stages: Sequence[Stage],
+        shapes: Sequence[LaunchShape | None],
+        device: GpuDevice,
+    ) -> list[LaunchShape | None]:
+        """Return the launches of stages that hold nothing but their code, which may be moved.
+
+        None takes the place of a launch whose code is in a later one.
+        """
+        return list(shapes)
+
     def finished(self, function: ir.Operation, shape: LaunchShape) -> LaunchShape:
         """Return a launch whose code is all that `function` holds, and may be changed there."""
         return shape

@@ -8,6 +8,7 @@ and arguments; beside them the schedule that the code was made by, for people to
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE
@@ -22,9 +23,11 @@ from xyntra.passes.analysis.kernel_function import (
     operations_named,
     terminator,
 )
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.gpu.emit.shared_memory import ALIGNMENT
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.launching.launching import Launching
+from xyntra.passes.lower.gpu.launching.told_sizes import pass_sizes, size_operand
 
 MODULE = "device"
 """Symbol of the `gpu.module` with the functions of a kernel's launches."""
@@ -33,6 +36,8 @@ LASTING = "xyntra.lasting"
 """Attribute of a function: which of its pointers are to memory that nobody writes meanwhile."""
 SCRATCH = "xyntra.scratch"
 SCHEDULE = "xyntra.schedule"
+BLOCKS = "xyntra.blocks"
+"""Attribute of a launch whose blocks depend on sizes that it is told: their expression."""
 GRID, BLOCK, CLUSTER, SHARED, ARGUMENTS = 1, 4, 7, 10, 11
 """Segments of the operands of a launch: three dimensions of each of the first three."""
 _NUMBER = "xyntra.launch"
@@ -74,6 +79,7 @@ def outline(
             _erase_stages(function, {number})
         _erase_stages(copy, set(range(len(shapes))) - {number})
         shape = launching.finished(copy, shape)
+        shape = replace(shape, sizes=pass_sizes(copy))
         lasting = known if launching.is_overlapping(shape) else only_read
         entry = f"{name}_{number}"
         with function.location:
@@ -191,13 +197,16 @@ def emit_launch(
         size = ir.IntegerAttr.get(kind, shape.shared)
         operands.append(emit("arith.constant", [], kind, value=size))
         segments[SHARED] = 1
-    arguments = [*memory, *launching.operands(shape, memory)]
+    told = [size_operand(text) for text in shape.sizes]
+    arguments = [*memory, *launching.operands(shape, memory), *told]
     segments[ARGUMENTS] = len(arguments)
     attributes: dict[str, ir.Attribute] = {
         "kernel": ir.SymbolRefAttr.get([MODULE, function]),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments),
         **launching.attributes(shape),
     }
+    if isinstance(shape.grid, Size):
+        attributes[BLOCKS] = ir.StringAttr.get(str(shape.grid))
     if shape.schedule:
         attributes[SCHEDULE] = ir.StringAttr.get(shape.schedule)
     ir.Operation.create(LAUNCH, operands=[*operands, *arguments], attributes=attributes)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from xyntra.dialects.mlir import ir
@@ -155,7 +156,7 @@ def _order_like(
             continue
         own = [(loop.extent, step) for loop, step in zip(nest.loops, access.strides, strict=True)]
         wanted = list(zip(extents, known[root(access.value)], strict=True))
-        if sorted(own) == sorted(wanted) and len(set(own)) == len(own):
+        if Counter(own) == Counter(wanted) and len(set(own)) == len(own):
             return [own.index(each) for each in wanted]
     return None
 

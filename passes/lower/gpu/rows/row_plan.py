@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import hint_of, pinned
 from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.elementwise.row_gathers import RowGathers, row_gathers
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
@@ -109,7 +110,7 @@ class RowPlan:
     @property
     def steps(self) -> int:
         """Vectors of a thread, the last of which may lie behind the row."""
-        return -(-self.vectors // self.sharing)
+        return pinned(-(-self.vectors // self.sharing))
 
     @property
     def sharing(self) -> int:
@@ -142,7 +143,8 @@ class RowPlan:
             return _WARPS * lanes // self.threads
         warps = _WARPS if self.of_warps else 1
         enough = _BLOCKS * self.device.multiprocessors
-        while warps > 1 and (self.rows < warps * enough or warps * self._nbytes > _BLOCK_BYTES):
+        rows = hint_of(self.rows)
+        while warps > 1 and (rows < warps * enough or warps * self._nbytes > _BLOCK_BYTES):
             warps //= 2
         return warps
 
@@ -234,9 +236,10 @@ def _of_parts(plan: RowPlan, nbytes: int) -> RowPlan:
     # Loads of single elements do not keep memory busy unless each thread has several.
     few = replace(plan, threads=1 << max(plan.vectors // _SINGLES - 1, 0).bit_length())
     is_short = plan.vectors <= 2 * plan.device.subgroup and few.steps * nbytes <= _AHEAD * _REGISTER
-    if plan.lanes == 1 and is_short and plan.rows >= _MANY_THREADS:
+    rows = hint_of(plan.rows)
+    if plan.lanes == 1 and is_short and rows >= _MANY_THREADS:
         return few
-    if plan.vectors <= plan.device.subgroup // 2 and plan.rows >= _MANY_ROWS:
+    if plan.vectors <= plan.device.subgroup // 2 and rows >= _MANY_ROWS:
         return replace(plan, threads=1 << (plan.vectors - 1).bit_length())
     return plan
 
@@ -252,10 +255,11 @@ def _columns(plan: RowPlan, live: int) -> RowPlan | None:
     """Return `plan` with rows side by side; None where they fit neither registers nor a block."""
     lanes = plan.device.subgroup
     found = _shared_columns(plan, live, lanes, lanes)
-    if -(-found.rows // found.beside) < plan.device.multiprocessors:
+    rows = hint_of(found.rows)
+    if -(-rows // found.beside) < plan.device.multiprocessors:
         # There are few columns: narrower blocks, of which more work at once, share each with more.
         beside = max(_NARROW, _NARROW_BYTES // plan.item)
-        while beside < lanes and found.rows // beside >= plan.device.multiprocessors:
+        while beside < lanes and rows // beside >= plan.device.multiprocessors:
             beside *= 2
         found = _shared_columns(plan, live, beside, _NARROW_THREADS)
     if found.threads * found.beside > plan.device.block_threads:
@@ -275,7 +279,8 @@ def _shared_columns(plan: RowPlan, live: int, beside: int, most: int) -> RowPlan
 def _suits_columns(plan: RowPlan, live: int) -> bool:
     """Tell whether a column fits the registers of its threads, and there are enough of these."""
     fits = plan.steps * live <= _COLUMN_REGISTERS * _REGISTER
-    return fits and (plan.rows * plan.threads >= _MANY_THREADS or plan.steps <= _FEW_STEPS)
+    many = hint_of(plan.rows) * plan.threads >= _MANY_THREADS
+    return fits and (many or plan.steps <= _FEW_STEPS)
 
 
 def _parked_plans(

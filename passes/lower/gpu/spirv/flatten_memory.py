@@ -19,18 +19,11 @@ from xyntra.passes.analysis.kernel_function import (
     operations_named,
 )
 from xyntra.passes.analysis.views import MEMREF_VIEWS
+from xyntra.passes.lower.gpu.launching.flat_accesses import ACCESSES
 from xyntra.passes.lower.loops.memrefs import flattened, root
 from xyntra.passes.registry import register_pass
 
 _FUNCTION, _LAUNCH = "gpu.func", "gpu.launch_func"
-_ACCESSES = {
-    "memref.load": 0,
-    "memref.store": 1,
-    "memref.atomic_rmw": 1,
-    "vector.load": 0,
-    "vector.store": 1,
-}
-"""By operation: operands before the memory, behind which are indices."""
 
 
 @register_pass
@@ -64,7 +57,7 @@ def _check(function: ir.Operation) -> None:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         memory = [each for each in op.operands if isinstance(each.type, ir.MemRefType)]
-        if memory and op.name not in _ACCESSES and op.name not in MEMREF_VIEWS:
+        if memory and op.name not in ACCESSES and op.name not in MEMREF_VIEWS:
             problems.append(f"{op.name} touches memory")
         if memory and op.name == "memref.view":
             problems.append("a buffer has elements of several types")
@@ -91,9 +84,9 @@ def _is_static(kind: ir.MemRefType) -> bool:
 
 def _flatten(function: ir.Operation) -> None:
     """Replace accesses through views, then drop these, and the shapes of arguments."""
-    accesses = operations_named(function, *_ACCESSES)
+    accesses = operations_named(function, *ACCESSES)
     for op in accesses:
-        first = _ACCESSES[op.name]
+        first = ACCESSES[op.name]
         memory, *indices = list(op.operands)[first:]
         with op.location, ir.InsertionPoint(op):
             place = _place(ir.MemRefType(memory.type), indices)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import operations_named
-from xyntra.passes.lower.gpu.device import WEBGPU, GpuDevice, device_of
+from xyntra.passes.lower.gpu.device import WEBGPU, Feature, GpuDevice, device_of
 from xyntra.passes.lower.gpu.spirv.allocate_workgroup_memory import AllocateWorkgroupMemory
 from xyntra.passes.lower.gpu.spirv.drop_unused_buffers import DropUnusedBuffers
 from xyntra.passes.lower.gpu.spirv.exact_remainders import ExactRemainders
@@ -29,11 +29,9 @@ _CONVERSIONS = (
     "map-memref-spirv-storage-class{client-api=vulkan},convert-gpu-to-spirv,"
     "spirv.module(spirv-lower-abi-attrs,spirv-update-vce,canonicalize,cse)"
 )
-_CAPABILITIES = "Shader, GroupNonUniform, GroupNonUniformShuffle"
-_EXTENSIONS = "SPV_KHR_storage_buffer_storage_class"
-_TYPES: tuple[Pass, ...] = (NarrowFloatsAsBits(), SplitWideIntegers(), SmallIntegersAsWords())
-"""Numbers of other types become f32, and words of 32 bits."""
-_NUMBERS = {"f64": ["Float64"]}
+_CAPABILITIES = "Shader, GroupNonUniform, GroupNonUniformArithmetic, GroupNonUniformShuffle"
+_EXTENSIONS = "SPV_KHR_storage_buffer_storage_class, SPV_KHR_16bit_storage"
+_NUMBERS = {"f64": ["Float64"], "f16": ["Float16", "StorageBuffer16BitAccess"]}
 """What else a module needs, by the types in it. All integers are words by then."""
 
 
@@ -62,7 +60,7 @@ class LowerGpuToSpirv:
         device = device_of(self.device)
         if not self.is_in_words:
             to_scalars(module)
-            to_words(module)
+            to_words(module, device)
         with module.context, module.location:
             _describe(module, device)
             run_upstream(module, _CONVERSIONS)
@@ -83,14 +81,19 @@ def to_scalars(module: ir.Operation) -> None:
     ScalarizeVectors().run(module)
 
 
-def to_words(module: ir.Operation) -> None:
-    """Leave numbers of 32 bits, and f64, of the scalars that `to_scalars` has left.
+def to_words(module: ir.Operation, device: GpuDevice) -> None:
+    """Leave numbers of 32 bits, f64, and f16 where the device has it, of what there is.
 
     Raises:
         CompileError: an operation on other numbers is not known.
         MLIRError: the IR is invalid.
     """
-    for step in _TYPES:
+    steps: tuple[Pass, ...] = (
+        NarrowFloatsAsBits(device.has(Feature.SHADER_F16)),
+        SplitWideIntegers(),
+        SmallIntegersAsWords(),
+    )
+    for step in steps:
         step.run(module)
     ExactRemainders().run(module)
     run_upstream(module, _EXPAND)

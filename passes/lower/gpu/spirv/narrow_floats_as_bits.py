@@ -13,6 +13,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.kernel_function import function_name, operations_named
+from xyntra.passes.lower.gpu.spirv.f16_memory import f16_can_stay
 from xyntra.passes.lower.gpu.spirv.flat_signature import FUNCTION, pass_memory, set_inputs
 from xyntra.passes.lower.upstream import run_upstream
 from xyntra.passes.math.values import Builder, Float, Int
@@ -35,9 +36,13 @@ class NarrowFloatsAsBits:
     numbers, infinities and NaN on any GPU. WGSL has f16 on some GPUs only, and no bf16; MLIR's
     conversion to SPIR-V would take memory of f32 for them. `flatten-memory` and
     `scalarize-vectors` go before.
+
+    Where the device has f16, memory of f16 can stay, and its instructions round to it.
     """
 
     name: ClassVar[str] = "narrow-floats-as-bits"
+    keeps_f16: bool = False
+    """Leave f16 in modules that do no more with it than move and convert it."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite the functions and launches of `module`.
@@ -46,37 +51,40 @@ class NarrowFloatsAsBits:
             CompileError: an operation on such numbers is not known.
         """
         run_upstream(module, _TO_F32)
+        stays = ir.F16Type if self.keeps_f16 and f16_can_stay(module) else None
         with module.context, module.location:
             for function in operations_named(module, FUNCTION):
-                _rewrite(function)
-            pass_memory(module, _of_bits)
+                _rewrite(function, stays)
+            pass_memory(module, lambda kind: _of_bits(kind, stays))
 
 
 def _bits() -> ir.Type:
     return ir.IntegerType.get_signless(16)
 
 
-def _is_narrow(kind: ir.Type) -> bool:
-    return isinstance(getattr(kind, "element_type", kind), (ir.F16Type, ir.BF16Type))
+def _is_narrow(kind: ir.Type, stays: type | None) -> bool:
+    element = getattr(kind, "element_type", kind)
+    is_kept = stays is not None and isinstance(element, stays)
+    return isinstance(element, (ir.F16Type, ir.BF16Type)) and not is_kept
 
 
-def _of_bits(kind: ir.Type) -> ir.Type:
-    if not _is_narrow(kind):
+def _of_bits(kind: ir.Type, stays: type | None) -> ir.Type:
+    if not _is_narrow(kind, stays):
         return kind
     if not isinstance(kind, ir.MemRefType):
         return _bits()
     return ir.MemRefType.get(kind.shape, _bits(), kind.layout, kind.memory_space)
 
 
-def _rewrite(function: ir.Operation) -> None:
+def _rewrite(function: ir.Operation, stays: type | None) -> None:
     found: list[ir.Operation] = []
     values: list[ir.Value] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         arguments = [each for region in op.regions for block in region for each in block.arguments]
-        own = [each for each in [*op.results, *arguments] if _is_narrow(each.type)]
+        own = [each for each in [*op.results, *arguments] if _is_narrow(each.type, stays)]
         values.extend(own)
-        if own or any(_is_narrow(each.type) for each in op.operands):
+        if own or any(_is_narrow(each.type, stays) for each in op.operands):
             found.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -86,7 +94,7 @@ def _rewrite(function: ir.Operation) -> None:
     computing = [op for op in found if op != function and not op.name.startswith(_MOVES)]
     plans = [(op, _plan(function, op)) for op in computing]
     for value in values:
-        value.set_type(_of_bits(value.type))
+        value.set_type(_of_bits(value.type, stays))
     for op, plan in plans:
         with op.location, ir.InsertionPoint(op):
             op.result.replace_all_uses_with(plan(op))

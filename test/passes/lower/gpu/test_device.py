@@ -75,12 +75,25 @@ def test_numbers_agree(device: GpuDevice) -> None:
         ("sm_80", 128, 75 << 10, 64, 2), ("sm_86", 128, 49 << 10, 64, 2),
         ("sm_86", 128, 50 << 10, 64, 1), ("sm_86", 128, 100 << 10, 64, 0),
         ("sm_90a", 384, 227 << 10, 168, 1), ("sm_90a", 1024, 0, 128, 0),
+        # What NVIDIA's calculator (cuda_occupancy.h of CUDA 13.0) says: registers are given to
+        # warps by 256, warps to partitions, and shared memory to blocks by 128 bytes.
+        ("sm_80", 256, 0, 32, 8), ("sm_80", 256, 0, 40, 6), ("sm_80", 128, 0, 37, 12),
+        ("sm_80", 1024, 0, 64, 1), ("sm_80", 1024, 0, 65, 0), ("sm_80", 64, 0, 255, 4),
+        ("sm_80", 96, 0, 32, 21), ("sm_80", 128, 40 << 10, 64, 4), ("sm_80", 256, 82944, 32, 2),
+        ("sm_80", 256, 164 << 10, 32, 0), ("sm_90a", 288, 100 << 10, 96, 2),
+        ("sm_90a", 160, 0, 72, 5), ("sm_90a", 32, 0, 16, 32), ("sm_90a", 512, 0, 128, 1),
+        ("sm_90a", 1000, 1, 33, 1),
     ],
 )  # fmt: skip
 def test_blocks_of_a_multiprocessor(
     name: str, threads: int, shared: int, registers: int, blocks: int
 ) -> None:
     assert device_of(name).resident(threads, shared, registers) == blocks
+
+
+def test_what_limits_the_blocks_of_a_multiprocessor() -> None:
+    limits = device_of("sm_90a").block_limits(288, 100 << 10, 96)
+    assert limits == {"registers": 2, "shared memory": 2, "warps": 7, "blocks": 32}
 
 
 def test_features_can_be_left_out() -> None:

@@ -38,7 +38,7 @@ def model_of(nodes: list[onnx.NodeProto], inputs: dict[str, np.ndarray], kind: i
     ("shape", "dtype", "schedule"),
     [
         ((2, 16, 24, 3), np.float16, "pointwise vector 8 own 3"),
-        ((1, 5, 40, 2), np.float16, "pointwise vector 8 own 2"),
+        ((1, 5, 40, 2), np.float16, "pointwise vector 4 own 2"),
         ((64, 3), np.float32, "pointwise vector 4 own 3"),
         ((1000, 3), np.float16, "pointwise vector 8 own 3"),
         ((7, 20, 3), np.float32, "pointwise vector 4 own 3"),
@@ -75,3 +75,29 @@ def test_pictures_of_bytes(sides):
     # The quotient and the difference are rounded to f16.
     (schedule,) = check(model, list(inputs.values()), exact)
     assert schedule == "pointwise vector 8 own 3"
+
+
+@pytest.mark.parametrize(
+    ("scale", "dtype", "schedule"),
+    [
+        (2, np.float16, "pointwise vector 4 own 2"),
+        (3, np.float16, "pointwise vector 8 own 3"),
+        (4, np.float16, "pointwise vector 2 own 4"),
+        (2, np.float32, "pointwise vector 2 own 2"),
+        (4, np.float32, "pointwise vector 4"),
+    ],
+)
+def test_repeated_elements_are_stored_together(scale, dtype, schedule):
+    """A picture of one channel, channels last, enlarged by its nearest elements."""
+    x = np.random.default_rng(3).standard_normal((2, 5, 24, 1)).astype(dtype)
+    scales = onnx.numpy_helper.from_array(np.array([1, 1, scale, scale], np.float32), "s")
+    told = {"nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}
+    nodes = [
+        helper.make_node("Constant", [], ["s"], value=scales),
+        helper.make_node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2]),
+        helper.make_node("Resize", ["t", "", "s"], ["u"], mode="nearest", **told),
+        helper.make_node("Transpose", ["u"], ["r"], perm=[0, 2, 3, 1]),
+    ]
+    model = model_of(nodes, {"x": x}, helper.np_dtype_to_tensor_dtype(x.dtype))
+    wanted = x.astype("f8").repeat(scale, 1).repeat(scale, 2)
+    assert check(model, [x], wanted) == [schedule]

@@ -19,6 +19,6 @@ are found:
 from __future__ import annotations
 
 from emulator.errors import EmulatorError
-from emulator.launch import run_artifact, run_image
+from emulator.launch import run_artifact, run_image, run_sized
 
-__all__ = ["EmulatorError", "run_artifact", "run_image"]
+__all__ = ["EmulatorError", "run_artifact", "run_image", "run_sized"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,8 +18,9 @@ from emulator.types import Array
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.plan import numpy_dtype
 from xyntra.targets.cuda.code.kernel_image import KernelImage
+from xyntra.targets.cuda.sized_images import sized_images
 
-__all__ = ["run_artifact", "run_image"]
+__all__ = ["run_artifact", "run_image", "run_sized"]
 
 _THREADS = 4096
 """That are interpreted at once."""
@@ -102,6 +104,18 @@ def run_artifact(
     return [
         buffers[port.buffer].view(numpy_dtype(port.dtype)).reshape(port.shape) for port in ports
     ]
+
+
+def run_sized(
+    artifact: Artifact, inputs: Sequence[Array], weights: Mapping[str, Array], **sizes: int
+) -> list[Array]:
+    """Run a model with free dimensions at sizes of its symbols, as `run_artifact` does."""
+    plan, free = artifact.plan, artifact.plan.free
+    require(free is not None, "no dimension is free")
+    images = {name: KernelImage.from_bytes(code) for name, code in artifact.objects.items()}
+    static, sized = sized_images(plan, free, images, sizes)
+    objects = {name: image.to_bytes() for name, image in sized.items()}
+    return run_artifact(replace(artifact, plan=static, objects=objects), inputs, weights)
 
 
 def _bytes(array: Array) -> Array:

@@ -14,11 +14,18 @@ from emulator.types import NUMPY, Array, unsigned
 
 @instruction("ld.param")
 def load_parameter(m: Machine, op: Instruction) -> None:
-    """Parameters are the addresses of the launch's arrays, in order."""
+    """Parameters are the addresses of the launch's arrays, in order; sizes come behind all maps."""
     source = op.operands[1]
     assert isinstance(source, Address)
     assert isinstance(source.base, Symbol)
-    number = m.entry.parameters.index(source.base.name)
+    number, kind = m.entry.parameters.index(source.base.name), op.parts[-1]
+    sizes, first = m.launch.shape.sizes, m.launch.parameters + len(m.launch.shape.maps)
+    if number >= first:
+        require(number < first + len(sizes), "a launch is not told that many sizes")
+        word = sizes[number - first] >> 8 * source.offset
+        mask = (1 << 8 * NUMPY[kind].itemsize) - 1
+        m.write(op.operands[0], np.array(word & mask, NUMPY[kind]))
+        return
     require(number < m.launch.parameters, "a tensor map is no pointer")
     m.write(op.operands[0], np.array(m.memory.address(number), np.uint64))
 

@@ -3,13 +3,33 @@
 
 from __future__ import annotations
 
+import ctypes
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from xyntra.errors import DeviceError
+from xyntra.targets.cuda.driver import prepared_launch
+from xyntra.targets.cuda.graphs import launches
 from xyntra.targets.cuda.graphs import replays as module
 from xyntra.targets.cuda.graphs.replays import Replays
+
+
+class Launch:
+    """Stands for a launch: it puts down what it would be given."""
+
+    def __init__(self, pointers: list[int], recorder: Recorder) -> None:
+        self.pointers, self.recorder = list(pointers), recorder
+
+    def move(self, argument: int, address: int) -> None:
+        if address in self.recorder.refused:
+            raise DeviceError("gpu-failed", "the address is refused")
+        self.pointers[argument] = address
+        self.recorder.moved += 1
+
+    def __call__(self, _: int) -> None:
+        self.recorder.launched.append(tuple(self.pointers))
 
 
 class Recorder:
@@ -20,21 +40,23 @@ class Recorder:
         self.launched: list[tuple[int, ...]] = []
         self.graphs: list[Any] = []
         self.functions = ["function"]
+        self.moved = 0
+        self.refused: set[int] = set()
 
     def arguments(self, step: Any, ports: dict[int, int]) -> tuple[list[int], int]:
         return [ports.get(buffer, -buffer) for buffer in step.buffers], 0
 
     def bind(self, pointers: list[int], scratch: int) -> list[Any]:
-        key = tuple(pointers)
-        self.bound.append(key)
-        return [lambda _: self.launched.append(key)]
+        self.bound.append(tuple(pointers))
+        return [Launch(pointers, self)]
 
     def graph(self, launches: list[Any], *_: Any) -> Any:
-        def replay(stream: int) -> None:
-            for launch in launches:
-                launch(stream)
+        copied = [tuple(each.pointers) for each in launches]  # as graphs of the driver do
 
-        self.graphs.append(launches)
+        def replay(stream: int) -> None:
+            self.launched += copied
+
+        self.graphs.append(copied)
         replay.handle = len(self.graphs)  # type: ignore[attr-defined]
         return replay
 
@@ -67,14 +89,57 @@ def wanted(addresses: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [(a, -4), (-4, -5), (-5, b, c)]
 
 
-def test_only_what_reads_other_memory_is_bound_anew(recorder: Recorder) -> None:
+def test_launches_are_bound_once_and_moved(recorder: Recorder) -> None:
     replays = replays_of(recorder)
-    assert recorder.bound == [(-4, -5)]
     for addresses in ((16, 32, 48), (16, 32, 64), (16, 32, 80)):
         replays.at(addresses)(0)
     assert recorder.launched == [each for c in (48, 64, 80) for each in wanted((16, 32, c))]
-    assert recorder.bound.count((16, -4)) == 1
-    assert len(recorder.bound) == 1 + 1 + 3
+    assert len(recorder.bound) == 3
+    assert recorder.moved == 2
+
+
+def test_launches_that_are_handed_out_stay_where_they_are(recorder: Recorder) -> None:
+    replays = replays_of(recorder)
+    own = replays.launches((16, 32, 48))
+    replays.one_by_one((160, 320, 480))(0)
+    assert [tuple(each.pointers) for each in own] == wanted((16, 32, 48))  # type: ignore[attr-defined]
+
+
+def test_what_was_moved_half_way_is_bound_anew(recorder: Recorder) -> None:
+    replays = replays_of(recorder)
+    replays.one_by_one((16, 32, 48))(0)
+    recorder.refused = {320}
+    with pytest.raises(DeviceError):
+        replays.one_by_one((160, 320, 480))(0)
+    recorder.launched.clear()
+    replays.one_by_one((16, 32, 48))(0)
+    assert recorder.launched == wanted((16, 32, 48))
+
+
+def test_tensor_maps_move_with_their_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded = []
+
+    def encode(image: Any, address: int, place: int, kernel: str) -> None:
+        encoded.append(address)
+        ctypes.memmove(place, address.to_bytes(launches.MAP_BYTES, "little"), launches.MAP_BYTES)
+
+    monkeypatch.setattr(launches, "encode_map", encode)
+    monkeypatch.setattr(prepared_launch, "configured", lambda _: (ctypes.c_uint64 * 1)())
+    maps = [SimpleNamespace(argument=1), SimpleNamespace(argument=0)]
+    image: Any = SimpleNamespace(maps=maps, sizes=[7], programmatic=False)
+    direct: Any = SimpleNamespace(launch_kernel=lambda *_: 0)
+    launch = launches.BoundLaunch("k", 1, image, [16, 32], direct)
+
+    def given() -> list[int]:
+        return [ctypes.c_uint64.from_address(place).value for place in launch.arguments]
+
+    assert given() == [16, 32, 32, 16, 7]
+    launch.move(1, 48)
+    assert given() == [16, 48, 48, 16, 7]
+    launch.move(1, 64)
+    launch.move(1, 48)
+    assert given() == [16, 48, 48, 16, 7]
+    assert encoded == [32, 16, 48, 64]
 
 
 def test_addresses_that_come_back_get_a_graph(recorder: Recorder) -> None:

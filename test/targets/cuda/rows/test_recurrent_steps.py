@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Steps of recurrent layers in the emulator: one launch each, which finds races."""
+"""Steps of recurrent layers in the emulator: a launch each, or all of a cluster; finds races."""
 
 from __future__ import annotations
 
@@ -72,8 +72,10 @@ def test_steps(kind, batch, hidden, directions, dtype):
     tolerance = 3e-3 if dtype == "float16" else 1e-5
     for mine, theirs in zip(found, wanted, strict=True):
         np.testing.assert_allclose(mine.astype(np.float32), theirs, tolerance, tolerance)
+    launches = _launches(artifact)
+    joined = [each.cluster for each in launches if each.steps >= _STEPS - 1]
+    assert joined == ([8] if directions == 1 and batch < 9 else [])  # others have enough to do
     if kind != "RNN":
-        launches = _launches(artifact)
         # The projections of all inputs are one contraction, and a step is none.
         assert sum(" simt " in f" {each.schedule} " for each in launches) <= 1
 

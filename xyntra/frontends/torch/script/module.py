@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from xyntra.errors import InputError, ModelError, UnsupportedError
+from xyntra.frontends.torch.reducing import ReducedProgram
 from xyntra.frontends.torch.script.interpreter import LINE, PART, Interpreter
 from xyntra.frontends.torch.script.values import ModulePart, Unknown
 
@@ -168,7 +169,7 @@ def _plain(result: Any) -> Any:
     return result
 
 
-def name_parts(program: torch.export.ExportedProgram) -> dict[str, str]:
+def name_parts(program: ReducedProgram) -> dict[str, str]:
     """Put nodes into the parts of the ScriptModule that they come from.
 
     Returns:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+Place = tuple[int | str, ...]
 _LISTS = frozenset({"sizes", "strides", "box", "lower", "upper", "steps"})
 
 
@@ -59,6 +61,8 @@ class ImageLaunch:
         programmatic: it may begin before the launch ahead of it has ended.
         resident: blocks that a multiprocessor holds at once at least; 0 where nothing is said.
         schedule: what its code was made by, in words.
+        sizes: what the entry point is told behind pointers and tensor maps, words of 64 bits.
+        steps: launches that it does one after the other, on one cluster; 0 for one.
     """
 
     entry: str
@@ -70,12 +74,14 @@ class ImageLaunch:
     programmatic: bool = False
     resident: int = 0
     schedule: str = ""
+    sizes: tuple[int, ...] = ()
+    steps: int = 0
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> ImageLaunch:
         """Rebuild it from what `asdict` and JSON make of it."""
         maps = tuple(ImageMap.from_fields(each) for each in fields["maps"])
-        return cls(**{**fields, "maps": maps})
+        return cls(**{**fields, "maps": maps, "sizes": tuple(fields.get("sizes", ()))})
 
 
 @dataclass(frozen=True)
@@ -87,15 +93,20 @@ class KernelImage:
             that are not written in place, scratch slots.
         scratch: bytes of every scratch slot.
         ptx: the code.
+        told: of a kernel whose sizes are told, the numbers of its launches that depend on them:
+            where each stands, such as (0, "grid") or (0, "maps", 1, "sizes", 0), and its
+            expression. In the launches they have usual values.
     """
 
     launches: tuple[ImageLaunch, ...]
     scratch: tuple[int, ...]
     ptx: str
+    told: tuple[tuple[Place, str], ...] = ()
 
     def to_bytes(self) -> bytes:
         """A line of JSON and the PTX."""
-        head = {"launches": [asdict(each) for each in self.launches], "scratch": self.scratch}
+        launches = [asdict(each) for each in self.launches]
+        head = {"launches": launches, "scratch": self.scratch, "told": self.told}
         return json.dumps(head).encode() + b"\n" + self.ptx.encode()
 
     @classmethod
@@ -104,4 +115,22 @@ class KernelImage:
         head, _, ptx = bytes(data).partition(b"\n")
         fields: dict[str, Any] = json.loads(head)
         launches = tuple(ImageLaunch.from_fields(entry) for entry in fields["launches"])
-        return cls(launches, tuple(map(int, fields["scratch"])), ptx.decode())
+        told = tuple((tuple(place), str(text)) for place, text in fields.get("told", ()))
+        return cls(launches, tuple(map(int, fields["scratch"])), ptx.decode(), told)
+
+    def at(self, values: Mapping[str, int]) -> KernelImage:
+        """Return the image with the values of its expressions, which stay as they are."""
+        launches: Any = self.launches
+        for place, text in self.told:
+            launches = _with(launches, place, values[text])
+        return replace(self, launches=launches)
+
+
+def _with(held: Any, place: Place, value: int) -> Any:
+    """Return launches, or a part of them, with another number at a place."""
+    if not place:
+        return value
+    first, *rest = place
+    if isinstance(first, int):
+        return (*held[:first], _with(held[first], tuple(rest), value), *held[first + 1 :])
+    return replace(held, **{first: _with(getattr(held, first), tuple(rest), value)})

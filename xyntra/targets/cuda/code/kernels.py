@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
+from xyntra.dialects.sizes import parse
 from xyntra.errors import CompileError
-from xyntra.targets.cuda.code.kernel_image import ImageLaunch, KernelImage
+from xyntra.passes.analysis.sizes.size import Size
+from xyntra.targets.cuda.code.kernel_image import ImageLaunch, KernelImage, Place
 from xyntra.targets.cuda.code.ptx import to_ptx
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
+    from xyntra.passes.analysis.sizes.session import Guard
     from xyntra.passes.lower.cuda import LaunchCode, LoweredCudaKernel
+    from xyntra.passes.lower.kernels.told_sizes import Symbols
 
-__all__ = ["LEVELS", "compile_image", "kernel_text"]
+__all__ = ["LEVELS", "compile_free_image", "compile_image", "kernel_text"]
 
 LEVELS = ("kernels", "stages", "gpu", "nvvm", "ptx")
 """The forms of a kernel that have text, from functions on tensors down."""
@@ -43,6 +48,58 @@ def compile_image(
     lowered = lower_kernel(module, architecture, level)
     launches = _image_launches(lowered.launches)
     return KernelImage(launches, lowered.scratch, _to_ptx(lowered, architecture))
+
+
+def compile_free_image(
+    modules: Sequence[ir.Module], symbols: Symbols, architecture: str, variant: str
+) -> tuple[KernelImage, tuple[Guard, ...]]:
+    """Compile a kernel whose sizes are told when it is launched; returns what has to hold of them.
+
+    Args:
+        modules: hold it at samples of the sizes; they are changed.
+        symbols: what is known of the sizes.
+        architecture: such as "sm_90a".
+        variant: how it is scheduled.
+
+    Raises:
+        CompileError: `kernel-not-free`, or as `compile_image`.
+    """
+    from xyntra.passes.lower.cuda import from_gpu
+    from xyntra.passes.lower.gpu.device import device_of
+    from xyntra.passes.lower.gpu.free_stages import lower_free
+
+    def finish(module: ir.Operation) -> tuple[LoweredCudaKernel, KernelImage]:
+        lowered = from_gpu(module)
+        image = KernelImage(_image_launches(lowered.launches), lowered.scratch, "")
+        return replace(lowered, launches=()), _with_usual_sizes(image, symbols)
+
+    device = device_of(architecture)
+    (lowered, image), guards = lower_free(modules, symbols, device, variant, finish)
+    ptx = to_ptx(lowered.llvm_ir, architecture) if image.launches else ""
+    return replace(image, ptx=ptx), guards
+
+
+def _with_usual_sizes(image: KernelImage, symbols: Symbols) -> KernelImage:
+    """Return an image whose numbers that are sizes have usual values, and expressions."""
+    told: list[tuple[Place, str]] = []
+
+    def usual(value: Any, place: Place) -> Any:
+        if isinstance(value, dict):
+            return {name: usual(each, (*place, name)) for name, each in value.items()}
+        if isinstance(value, list | tuple):
+            return tuple(usual(each, (*place, number)) for number, each in enumerate(value))
+        expression = None
+        if isinstance(value, str) and "sizes" in place:
+            expression = parse(value)
+        elif isinstance(value, Size):
+            expression = value.expression
+        if expression is None:
+            return value
+        told.append((place, str(expression)))
+        return expression.at(symbols.hints)
+
+    launches = [usual(asdict(each), (number,)) for number, each in enumerate(image.launches)]
+    return replace(image, launches=tuple(map(ImageLaunch.from_fields, launches)), told=tuple(told))
 
 
 def kernel_text(

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from xyntra.errors import CompileError
+from xyntra.spans import span
 from xyntra.targets.cuda.code.architecture import ptx_feature
 from xyntra.targets.llvm_backend import llvm
 from xyntra.targets.llvm_text import to_llvm22
@@ -34,7 +35,8 @@ def to_ptx(llvm_ir: str, architecture: str) -> str:
     binding = _llvm()
     machine = _target_machine(architecture)
     try:
-        module = binding.parse_assembly(to_llvm22(llvm_ir))
+        with span("LLVM: read", "pass"):
+            module = binding.parse_assembly(to_llvm22(llvm_ir))
         module.triple = TRIPLE
         module.data_layout = str(machine.target_data)
         module.verify()
@@ -46,8 +48,10 @@ def to_ptx(llvm_ir: str, architecture: str) -> str:
     tuning = binding.create_pipeline_tuning_options(speed_level=_OPT_LEVEL)
     tuning.loop_vectorization = False
     builder = binding.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
-    return str(machine.emit_assembly(module))
+    with span("LLVM: optimise", "pass"):
+        builder.getModulePassManager().run(module, builder)
+    with span("LLVM: emit PTX", "pass"):
+        return str(machine.emit_assembly(module))
 
 
 def _check_calls(module: Any) -> None:

@@ -41,6 +41,9 @@ class Gpu:
         """Copies of small arrays; loaded when first asked for, by a thread that has entered."""
         return SmallCopies(self.direct)
 
+    stream = 0
+    """The stream in whose order arrays are placed on the GPU: the default one."""
+
     def check(self) -> None:
         """Raise if an earlier error has made the GPU unusable to this process."""
         if self._lost is not None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ _LASTING = ("parameter", "constant", "prepared")
 class DeviceBuffers:
     """One block for weights, one for inputs and outputs, and one arena for everything else.
 
+    Attributes:
+        arena: the memory of what is computed in a call; `at` takes it along.
+
     Args:
         plan: whose buffers.
         weights: the plan's parameters by name, contiguous.
@@ -42,22 +46,47 @@ class DeviceBuffers:
         self._ports: DeviceMemory | None = None
         lives = lifetimes(plan, lambda kernel: kernel.scratch)
         arena = place(list(lives.values()))
-        self._arena = DeviceMemory(arena.nbytes)
+        self.arena = DeviceMemory(arena.nbytes)
         self._places = dict(zip(lives, arena.offsets, strict=True))
+        self._repeated: dict[int, DeviceMemory] = {}
         for index, buffer in enumerate(plan.buffers):
             source = contents(buffer, weights)
             if source is not None:
                 transfers.upload(source, self.address(index), stream)
 
+    def at(self, plan: Plan, transfers: Transfers, stream: int) -> DeviceBuffers:
+        """Return the buffers of the same plan with other sizes, in the same memory where it fits.
+
+        Weights, constants and what is prepared of them are shared; so is the arena, which is made
+        anew where it is too small, and then is that of this object, too, for those that follow.
+        """
+        other = copy(self)
+        other._plan, other._ports = plan, None
+        other._steps = {id(step): index for index, step in enumerate(plan.steps)}
+        other._port_offsets, other._port_bytes = _offsets(plan, _PORTS)
+        lives = lifetimes(plan, lambda kernel: kernel.scratch)
+        arena = place(list(lives.values()))
+        if arena.nbytes > self.arena.nbytes:
+            self.arena = other.arena = DeviceMemory(arena.nbytes)
+        other._places = dict(zip(lives, arena.offsets, strict=True))
+        other._repeated = {}
+        for index, (usual, own) in enumerate(zip(self._plan.buffers, plan.buffers, strict=True)):
+            if usual.data != own.data:
+                memory = other._repeated[index] = DeviceMemory(own.nbytes)
+                transfers.upload(np.frombuffer(own.data, np.uint8), memory.address, stream)
+        return other
+
     def address(self, buffer: int) -> int:
         """Return where a buffer lies; the memory of inputs and outputs is made when asked for."""
+        if buffer in self._repeated:
+            return self._repeated[buffer].address
         if buffer in self._offsets:
             return self._lasting.address + self._offsets[buffer]
         if buffer in self._port_offsets:
             if self._ports is None:
                 self._ports = DeviceMemory(self._port_bytes)
             return self._ports.address + self._port_offsets[buffer]
-        return self._arena.address + self._places.get(("buffer", buffer), 0)
+        return self.arena.address + self._places.get(("buffer", buffer), 0)
 
     def arguments(self, step: Step, ports: Mapping[int, int]) -> tuple[list[int], int]:
         """Return the addresses that a launch of `step` is given, and that of its scratch memory.
@@ -71,7 +100,7 @@ class DeviceBuffers:
             for buffer in self._plan.argument_buffers(step)
         ]
         scratch = self._places.get(("scratch", self._steps[id(step)]), 0)
-        return pointers, self._arena.address + scratch
+        return pointers, self.arena.address + scratch
 
 
 def _offsets(plan: Plan, kinds: tuple[str, ...]) -> tuple[dict[int, int], int]:

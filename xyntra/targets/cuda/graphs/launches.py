@@ -7,12 +7,13 @@ import ctypes
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from itertools import accumulate
 from typing import Any
 
 from xyntra.errors import CompileError
 from xyntra.targets.cuda.code.cubins import machine_codes
-from xyntra.targets.cuda.code.kernel_image import ImageLaunch, KernelImage
+from xyntra.targets.cuda.code.kernel_image import ImageLaunch, ImageMap, KernelImage
 from xyntra.targets.cuda.driver.direct import Direct
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.driver.gpu import Gpu
@@ -21,6 +22,7 @@ from xyntra.targets.cuda.driver.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, enc
 
 _POINTER = 8  # bytes
 _THREADS = 8
+_KEPT_MAPS = 64  # of a launch
 _PORTABLE_CLUSTER = 8  # blocks; larger clusters exist on some GPUs only
 
 
@@ -70,6 +72,12 @@ class LoadedKernel:
             for function, launch in zip(self.functions, self.image.launches, strict=True)
         ]
 
+    def with_image(self, image: KernelImage) -> LoadedKernel:
+        """Return the same code with launches of other sizes."""
+        other = copy(self)
+        other.image = image
+        return other
+
     def _allow(self, function: Any, launch: ImageLaunch) -> None:
         """Let a function have what it must ask for: shared memory, large clusters."""
         cuda = driver()
@@ -85,7 +93,7 @@ class LoadedKernel:
 
 
 class BoundLaunch(PreparedLaunch):
-    """One launch of a kernel, with the pointers and tensor maps that it is given."""
+    """One launch of a kernel, with the pointers, tensor maps and sizes that it is given."""
 
     def __init__(
         self,
@@ -95,16 +103,42 @@ class BoundLaunch(PreparedLaunch):
         arguments: Sequence[int],
         direct: Direct,
     ) -> None:
-        count = len(arguments)
-        self._values = (ctypes.c_uint64 * max(count, 1))(*arguments)
+        words = [*arguments, *launch.sizes]
+        self._values = (ctypes.c_uint64 * max(len(words), 1))(*words)
         start = ctypes.addressof(self._values)
-        places = [start + _POINTER * number for number in range(count)]
+        of_words = [start + _POINTER * number for number in range(len(words))]
+        places, sizes = of_words[: len(arguments)], of_words[len(arguments) :]
         self._maps = ctypes.create_string_buffer(MAP_BYTES * len(launch.maps) + MAP_ALIGNMENT)
         first = -(-ctypes.addressof(self._maps) // MAP_ALIGNMENT) * MAP_ALIGNMENT
-        for number, each in enumerate(launch.maps):
-            places.append(first + MAP_BYTES * number)
-            encode_map(each, arguments[each.argument], places[-1], kernel)
-        super().__init__(direct, kernel, int(function), launch, places)
+        self._described = [(m, first + MAP_BYTES * n) for n, m in enumerate(launch.maps)]
+        self._encoded: dict[tuple[int, int], bytes] = {}
+        for each, place in self._described:
+            places.append(place)
+            encode_map(each, arguments[each.argument], place, kernel)
+        super().__init__(direct, kernel, int(function), launch, [*places, *sizes])
+
+    def move(self, argument: int, address: int) -> None:
+        """Let an array that it is given lie elsewhere from the next launch on.
+
+        Args:
+            argument: the array's number among its arguments.
+            address: where it lies.
+        """
+        self._values[argument] = address
+        for each, place in self._described:
+            if each.argument == argument:
+                self._describe(each, address, place)
+
+    def _describe(self, image: ImageMap, address: int, place: int) -> None:
+        """Put a tensor map in its place; those of earlier addresses are kept."""
+        known = self._encoded.get((place, address))
+        if known is not None:
+            ctypes.memmove(place, known, MAP_BYTES)
+            return
+        encode_map(image, address, place, self.kernel)
+        if len(self._encoded) >= _KEPT_MAPS:
+            self._encoded.clear()
+        self._encoded[place, address] = ctypes.string_at(place, MAP_BYTES)
 
 
 def _loaded(name: str, ptx: str, code: bytes | None) -> Any:

@@ -5,7 +5,7 @@ Launches hold the addresses of their arrays, and so do graphs. Allocators hand o
 again and again, so that a few sets of addresses come back: those that do get a graph of their own.
 That is cheaper than pointing a graph at other arrays, which takes a call of the driver for each
 launch that uses one, and tensor maps to be encoded anew. Where too many sets take turns for graphs
-to be used often, each launch is still bound once for the few addresses that its own arrays are at.
+to be used often, launches are bound once, and told where those arrays lie that have moved.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from xyntra.targets.cuda.graphs.launches import BoundLaunch, LoadedKernel
 from xyntra.targets.cuda.graphs.sets import Addresses, GraphSets
 
 _SEEN = 64
-_KEPT = 8  # sets of addresses for which the launches of a step are kept
 _FEW = 8  # launches that are bound in less time than a graph of the others would save
 
 
@@ -55,17 +54,11 @@ class Replays:
         self._has_states = bool(plan.aliases)
         self._ports = [port.buffer for port in (*plan.inputs, *plan.results)]
         self.sets = GraphSets(len(self._ports))
-        touched = set(self._ports)
         self._steps = [step for step in plan.steps if not step.once]
-        self._fixed = [
-            None if touched & set(plan.argument_buffers(step)) else self.bind(step)
-            for step in self._steps
-        ]
-        self._touched = [
-            [buffer for buffer in plan.argument_buffers(step) if buffer in touched]
-            for step in self._steps
-        ]
-        self._bound: list[dict[Addresses, list[BoundLaunch]]] = [{} for _ in self._steps]
+        self._plan = plan
+        self._row: list[BoundLaunch] = []
+        self._places: list[int] = []
+        self._readers: list[list[tuple[BoundLaunch, int]]] = []
         self.count = sum(len(kernels[step.kernel].functions) for step in self._steps)
 
     def bind(self, step: Step, ports: Mapping[int, int] | None = None) -> list[BoundLaunch]:
@@ -76,20 +69,43 @@ class Replays:
     def launches(self, addresses: Sequence[int]) -> list[BoundLaunch]:
         """Return all launches of a call, for addresses of inputs and outputs in order."""
         ports = dict(zip(self._ports, addresses, strict=True))
-        found: list[BoundLaunch] = []
-        for number, fixed in enumerate(self._fixed):
-            found += self._kept(number, ports) if fixed is None else fixed
-        return found
+        return [launch for step in self._steps for launch in self.bind(step, ports)]
 
-    def _kept(self, number: int, ports: Mapping[int, int]) -> list[BoundLaunch]:
-        """Return the launches of a step, bound anew where its own arrays lie elsewhere."""
-        kept = self._bound[number]
-        key = tuple(ports[buffer] for buffer in self._touched[number])
-        if key not in kept:
-            if len(kept) == _KEPT:
-                del kept[next(iter(kept))]
-            kept[key] = self.bind(self._steps[number], ports)
-        return kept[key]
+    def _at(self, addresses: Sequence[int]) -> list[BoundLaunch]:
+        """Return the same launches every time, with the arrays of a call where they lie now.
+
+        They are to be put on a stream, or into a graph, before the next call: either copies the
+        addresses. Binding launches takes forty times as long as moving one of their arrays.
+        """
+        row, places = self._row, self._places
+        self._row = []  # what fails half-way is bound anew
+        if not row:
+            row = self._bound_row(addresses)
+            places = self._places = list(addresses)
+        for place, now in enumerate(addresses):
+            if places[place] != now:
+                places[place] = now
+                for launch, argument in self._readers[place]:
+                    launch.move(argument, now)
+        self._row = row
+        return row
+
+    def _bound_row(self, addresses: Sequence[int]) -> list[BoundLaunch]:
+        row: list[BoundLaunch] = []
+        ports = dict(zip(self._ports, addresses, strict=True))
+        readers: dict[int, list[tuple[BoundLaunch, int]]] = {port: [] for port in self._ports}
+        for step in self._steps:
+            bound = self.bind(step, ports)
+            row += bound
+            for argument, buffer in enumerate(self._plan.argument_buffers(step)):
+                if buffer in readers:
+                    readers[buffer] += [(launch, argument) for launch in bound]
+        # Where one buffer is two ports, the last of them says where it lies.
+        own = {port: place for place, port in enumerate(self._ports)}
+        self._readers = [
+            readers[port] if own[port] == place else [] for place, port in enumerate(self._ports)
+        ]
+        return row
 
     def find(self, addresses: Addresses) -> Callable[[int], None] | None:
         """Return what puts the launches for some addresses on a stream.
@@ -114,16 +130,15 @@ class Replays:
             return self.one_by_one(addresses)
         if not self.sets.pay_off():
             return self.one_by_one(addresses)
-        graph = LaunchGraph(self.launches(addresses), self.capture, self._direct)
+        graph = LaunchGraph(self._at(addresses), self.capture, self._direct)
         self.sets.add(addresses, graph)
         return graph
 
     def one_by_one(self, addresses: Sequence[int]) -> Callable[[int], None]:
         """Return what puts every launch on a stream, for addresses of inputs and outputs."""
-        launches = self.launches(addresses)
 
         def run(stream: int) -> None:
-            for launch in launches:
+            for launch in self._at(addresses):
                 launch(stream)
 
         return run

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from xyntra.passes.lower.gpu.device import GpuDevice, device_of
 from xyntra.plan.plan import Step
 from xyntra.targets.cuda.code.kernel_image import ImageLaunch
+from xyntra.targets.cuda.code.resources import EntryUsage, resources_of
+from xyntra.targets.cuda.driver.device import cuda_device
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.graphs.launches import LoadedKernel
 from xyntra.targets.launch_resources import LaunchResources
-
-_WARP = 32
 
 
 def launch_resources(
@@ -25,26 +27,20 @@ def launch_resources(
         kernels: their code, loaded onto the current GPU.
         ordinal: the GPU.
     """
-    cuda = driver()
-    names = cuda.CUdevice_attribute
-    asked = (
-        names.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
-        names.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-    )
-    threads, processors = (
-        int(checked(cuda.cuDeviceGetAttribute(each, ordinal), "asking a GPU")) for each in asked
-    )
+    gpu = cuda_device(ordinal)
+    device = replace(device_of(gpu.architecture), multiprocessors=gpu.cores)
     found = []
     for number, step in enumerate(steps):
         kernel = kernels[step.kernel]
         for function, launch in zip(kernel.functions, kernel.image.launches, strict=True):
-            found.append(_resources(number, function, launch, threads, processors))
+            found.append(_resources(number, function, launch, device))
     return found
 
 
 def _resources(
-    kernel: int, function: Any, launch: ImageLaunch, threads: int, processors: int
+    kernel: int, function: Any, launch: ImageLaunch, device: GpuDevice
 ) -> LaunchResources:
+    """Return what the driver says; what limits the number of blocks is a conclusion from it."""
     cuda = driver()
     names = cuda.CUfunction_attribute
 
@@ -52,20 +48,19 @@ def _resources(
         result = cuda.cuFuncGetAttribute(attribute, function)
         return int(checked(result, "asking a kernel", launch.entry))
 
+    usage = EntryUsage(
+        ask(names.CU_FUNC_ATTRIBUTE_NUM_REGS),
+        ask(names.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+        ask(names.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+    )
+    expected = resources_of(kernel, launch, usage, device)
     result = cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, launch.block, launch.shared)
     resident = int(checked(result, "asking a kernel", launch.entry))
-    warps = -(-launch.block // _WARP)
-    return LaunchResources(
-        kernel=kernel,
-        entry=launch.entry,
-        grid=launch.grid,
-        block=launch.block,
-        cluster=launch.cluster,
-        registers=ask(names.CU_FUNC_ATTRIBUTE_NUM_REGS),
-        shared=ask(names.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) + launch.shared,
-        spilled=ask(names.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+    warps = -(-launch.block // device.subgroup)
+    return replace(
+        expected,
         resident=resident,
-        occupancy=resident * warps * _WARP / threads,
-        waves=launch.grid / max(resident * processors, 1),
-        overlaps=launch.programmatic,
+        occupancy=resident * warps * device.subgroup / device.threads,
+        waves=launch.grid / max(resident * device.multiprocessors, 1),
+        limits=expected.limits if resident == expected.resident else ("driver",),
     )

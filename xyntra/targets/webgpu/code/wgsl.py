@@ -12,7 +12,7 @@ import re
 from xyntra.errors import CompileError
 from xyntra.targets.webgpu.naga.naga import naga
 
-__all__ = ["check_wgsl", "entry_points", "wgsl_of"]
+__all__ = ["browser_text", "check_wgsl", "entry_points", "wgsl_of"]
 
 _PRIVATE = re.compile(r"^var<private> (_builtin_\w+): ([\w<>]+);\n", re.M)
 _ENTRY = re.compile(r"(^@compute [^\n]*\nfn \w+\([^\n]*\) \{\n)(.*?)^\}\n", re.M | re.S)
@@ -20,6 +20,7 @@ _ASSIGNED = re.compile(r"^    (_builtin_\w+) = (_builtin_\w+);\n", re.M)
 _CALL = re.compile(r"^    (\w+)\(\);\n", re.M)
 _LARGEST = re.compile(r"\b3402823(?:4\d*|5)0*f?(?:\.0)?f\b")
 _EXACT = "0x1.fffffep+127f"
+_SUBGROUPS = re.compile(r"@builtin\((?:subgroup_\w+|num_subgroups)\)|\bsubgroup[A-Z]\w*\(")
 _NAME = re.compile(r"^@compute [^\n]*\nfn (\w+)\(", re.M)
 
 
@@ -43,6 +44,11 @@ def check_wgsl(text: str) -> None:
         MissingExtraError: naga, or what runs it, is not there.
     """
     naga().check(text)
+
+
+def browser_text(text: str) -> str:
+    """Return WGSL with the directives that browsers want, and naga does not know yet."""
+    return f"enable subgroups;\n{text}" if _SUBGROUPS.search(text) else text
 
 
 def entry_points(text: str) -> list[str]:

@@ -6,13 +6,17 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import Any
 
+from xyntra.errors import UnsupportedError
+from xyntra.passes.lower.gpu.device import WEBGPU, device_of
 from xyntra.plan.artifact import Artifact
+from xyntra.targets.webgpu.adapter import architecture_in
 from xyntra.targets.webgpu.bound_plan import bind_plan, images_of
 from xyntra.targets.webgpu.code.shader_image import ShaderImage
+from xyntra.targets.webgpu.code.wgsl import browser_text
 from xyntra.targets.webgpu.web.chunks import chunks, named, parts
 from xyntra.targets.webgpu.web.description import described
 from xyntra.version import VERSION
@@ -36,9 +40,13 @@ def site_files(
 
     Raises:
         CompileError: the code is damaged, or a weight is missing.
-        UnsupportedError: pages have no arrays for it.
+        UnsupportedError: pages have no arrays for it, or it is for graphics cards alone.
     """
-    images = images_of(artifact)
+    _check_adapter(artifact)
+    images = {
+        name: replace(image, wgsl=browser_text(image.wgsl))
+        for name, image in images_of(artifact).items()
+    }
     bound = bind_plan(artifact.plan, images)
     shaders, starts = _shaders(images)
     description = described(artifact.plan, bound, images, starts)
@@ -61,6 +69,17 @@ def site_files(
         "contents": [list(asdict(each).values()) for each in parts(bound)],
     }
     yield PLAN, json.dumps(plan, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _check_adapter(artifact: Artifact) -> None:
+    """Refuse code for adapters that a page cannot ask for."""
+    architecture = architecture_in(artifact.target)
+    if device_of(architecture).static_bytes > WEBGPU.static_bytes:
+        raise UnsupportedError(
+            "web-adapter",
+            f"the model was compiled for '{architecture}', and a page may meet any GPU",
+            hint="compile it with target='webgpu' (--target webgpu)",
+        )
 
 
 def _shaders(images: Mapping[str, ShaderImage]) -> tuple[bytes, dict[str, int]]:

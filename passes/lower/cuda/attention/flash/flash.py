@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.scalar import Scalar
+from xyntra.passes.analysis.sizes.size import always_at_most
 from xyntra.passes.lower.cuda.attention.flash.cores import LANES, multiplier
 from xyntra.passes.lower.cuda.attention.flash.fragments import Multiplier
 from xyntra.passes.lower.cuda.attention.flash.merge import Merge
@@ -123,7 +124,7 @@ class _Walk:
         self._block, self._cores, self._masks, self._plan = block, cores, masks, plan
         self._keys = block.staging(problem.key, plan.keys)
         self._values = block.staging(problem.value, plan.keys)
-        self._is_single = problem.sizes[3] <= plan.keys
+        self._is_single = always_at_most(problem.sizes[3], plan.keys)
         self._has_lead = plan.stages == 2 or self._is_single
 
     def run(self) -> ThreadRowState:

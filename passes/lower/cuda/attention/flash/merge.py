@@ -11,6 +11,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
+from xyntra.passes.analysis.sizes.size import always_at_most
 from xyntra.passes.lower.cuda.attention.flash.softmax import ThreadRowState, unit
 from xyntra.passes.lower.cuda.attention.machine import (
     across,
@@ -94,7 +95,8 @@ class Merge:
     @property
     def rows(self) -> int:
         """Rows of the block that there may be."""
-        return min(self.plan.rows, self.problem.sizes[2])
+        most, queries = self.plan.rows, self.problem.sizes[2]
+        return queries if always_at_most(queries, most) else most
 
     def collect(self) -> None:
         """Write the block's rows, once all warps have left theirs."""

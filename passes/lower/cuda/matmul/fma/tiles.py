@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil
 
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile, split_refusal, useful_splits
 from xyntra.passes.lower.gpu.device import GpuDevice
 
@@ -206,7 +207,8 @@ def choose_fma_tile(
             never the fastest.
     """
     known = _SHAPES if in_vectors else [shape for shape in _SHAPES if shape != _LARGEST]
-    shapes = [shape for shape in known if shape.rows >= _FEW_ROWS or rows <= _FEW_ROWS]
+    has_few = hint_of(rows) <= _FEW_ROWS
+    shapes = [shape for shape in known if shape.rows >= _FEW_ROWS or has_few]
     candidates = [
         replace(shape, split=split)
         for shape, split in product(shapes, useful_splits(device, parts))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.cuda.matmul.mma.factor import MmaFactor
 from xyntra.passes.lower.cuda.matmul.mma.kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.matmul.mma.tiles import ROW_BYTES, MmaTile, choose_mma_tile
@@ -104,7 +105,7 @@ def sizes_of(nest: LinearNest, roles: Roles) -> tuple[int, int, int, int] | None
     """Return rows, columns, outputs and steps of the reduction; None where tiles are too large."""
     rows, columns, batch = (size(nest, loops) for loops in outputs(roles))
     steps = size(nest, roles.reductions)
-    if max(rows, columns) < _MIN_WIDTH or steps < _MIN_REDUCTION:
+    if max(hint_of(rows), hint_of(columns)) < _MIN_WIDTH or steps < _MIN_REDUCTION:
         return None
     return rows, columns, batch, steps
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import always_at_most
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile
 from xyntra.passes.lower.cuda.matmul.tile_order import TileOrder
 from xyntra.passes.lower.cuda.matmul.wgmma.factor import TmaOperand
@@ -92,7 +93,8 @@ class WgmmaPlan:
     @property
     def has_single_tiles(self) -> bool:
         """Tell whether no block takes more than one tile."""
-        return self.order.tile.split > 1 or self.order.count <= self.device.multiprocessors
+        few = always_at_most(self.order.count, self.device.multiprocessors)
+        return self.order.tile.split > 1 or few
 
     @property
     def stages(self) -> int:

@@ -10,6 +10,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import Size, hint_of
 from xyntra.passes.lower.cuda.matmul.wgmma.factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
@@ -181,7 +182,9 @@ def operand(
     loops = product.nest.loops
     others = [Dimension(loops[number].extent, access.strides[number]) for number in batch]
     # Rows outside of the tensor take TMA as long as others, or longer.
-    box = (depth(product), min(width, wide[0].extent)) if is_deep else (BLOCK, BLOCK)
+    rows = wide[0].extent
+    high = width if isinstance(rows, Size) else min(width, rows)
+    box = (depth(product), high) if is_deep else (BLOCK, BLOCK)
     found = tensor_map(access, [inner, outer, *others], box, product.element)
     if found is None:
         return None
@@ -362,7 +365,7 @@ def microseconds(product: BatchedMatmul, tile: Tile, work: int, device: GpuDevic
     steps, elements = _steps(product), tile.rows * tile.columns
     rate = _MULTIPLY * (_WIDE if tile.columns >= _WIDE_COLUMNS else 1.0)
     rate *= _IN_TURN if tile.turns else 1.0
-    waves = _waves(product, tile, device)
+    waves: int = hint_of(_waves(product, tile, device))
     bring = _BRING if waves < _SUSTAINED else min(_BRING, _BRING_ALL / device.multiprocessors)
     step = max(elements * BLOCK / rate, tile.stage_bytes / bring, _STEP)
     if tile.split > 1:

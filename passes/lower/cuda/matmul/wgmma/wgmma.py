@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import always_at_most
 from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.matmul.row_table import RowTable
@@ -136,7 +137,8 @@ class _Kernel:
         """The number of blocks of the launch."""
         if self.tile.split > 1:
             return self.order.count * self.tile.split
-        return min(self.order.count, self.plan.device.multiprocessors)
+        count, most = self.order.count, self.plan.device.multiprocessors
+        return count if always_at_most(count, most) else most
 
     @property
     def steps(self) -> int:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Models with free dimensions on GPUs: one compilation, whose launches are told their sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from emulator import run_sized
+from onnx_models import make_model
+
+import xyntra
+from xyntra.errors import InputError
+from xyntra.executable import Executable
+from xyntra.targets.cuda.code.kernel_image import KernelImage
+from xyntra.targets.cuda.sized_images import sized_images
+
+Array = np.ndarray[Any, Any]
+RANGES = {"batch": range(1, 5), "seq": range(1, 101)}
+SIZES = ((1, 1), (3, 5), (2, 13), (1, 37), (4, 100))
+
+
+def _drawn(seed: int, *shape: int) -> Array:
+    values = np.random.default_rng(seed).standard_normal(shape)
+    return (values / np.sqrt(shape[0])).astype(np.float32)
+
+
+def _network() -> onnx.ModelProto:
+    """Products by a weight and of two free sizes, a softmax over a free axis, a norm."""
+    return make_model(
+        [
+            ("MatMul", ["x", "w"], ["q"]),
+            onnx.helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1]),
+            ("MatMul", ["q", "t"], ["s"]),
+            onnx.helper.make_node("Softmax", ["s"], ["p"], axis=-1),
+            ("MatMul", ["p", "x"], ["y"]),
+            onnx.helper.make_node("LayerNormalization", ["y", "g", "b"], ["z"], axis=-1),
+            ("Add", ["z", "x"], ["a"]),
+            ("Tanh", ["a"], ["h"]),
+        ],
+        {"x": ["batch", "seq", 32]},
+        ["h", "p"],
+        {"w": _drawn(1, 32, 32), "g": _drawn(2, 32), "b": _drawn(3, 32)},
+    )
+
+
+def _expected(x: Array) -> tuple[Array, Array]:
+    x = x.astype(np.float64)
+    scores = x @ _drawn(1, 32, 32) @ x.swapaxes(1, 2)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    y = weights @ x
+    y = (y - y.mean(-1, keepdims=True)) / np.sqrt(y.var(-1, keepdims=True) + 1e-5)
+    return np.tanh(y * _drawn(2, 32) + _drawn(3, 32) + x), weights
+
+
+@pytest.fixture(scope="module")
+def network() -> Executable:
+    settings = {"cache": False, "strict": True, "isolate": False, "jobs": 1}
+    return xyntra.compile(_network(), target="cuda:sm_90a", dims=RANGES, config=settings)
+
+
+@pytest.mark.parametrize(("batch", "seq"), SIZES)
+def test_one_compilation_takes_all_sizes(network: Executable, batch: int, seq: int) -> None:
+    rng = np.random.default_rng(batch * 1000 + seq)
+    x = rng.standard_normal((batch, seq, 32)).astype(np.float32)
+    found = run_sized(network.artifact, [x], network._weights, batch=batch, seq=seq)
+    for one, other in zip(found, _expected(x), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_launches_and_memory_follow_the_sizes(network: Executable) -> None:
+    plan = network.plan
+    assert plan.free is not None
+    images = {n: KernelImage.from_bytes(code) for n, code in network.artifact.objects.items()}
+    grids, memory = [], []
+    for seq in (5, 100):
+        static, sized = sized_images(plan, plan.free, images, {"batch": 4, "seq": seq})
+        grids.append(sum(each.grid for image in sized.values() for each in image.launches))
+        memory.append(sum(buffer.nbytes for buffer in static.buffers))
+        assert all(image.told for image in sized.values())
+    assert grids[0] < grids[1]
+    assert memory[0] < memory[1] / 4
+
+
+def test_a_saved_model_has_the_same_launches(network: Executable) -> None:
+    data = network.artifact.to_bytes()
+    again = type(network.artifact).from_bytes(data, "here")
+    assert again.plan.free == network.plan.free
+    x = np.ones((1, 3, 32), np.float32)
+    found = run_sized(again, [x], network._weights, batch=1, seq=3)
+    np.testing.assert_allclose(found[1], np.full((1, 3, 3), 1 / 3), rtol=1e-5)
+
+
+def test_shapes_are_checked_before_a_gpu_is_looked_for(network: Executable) -> None:
+    with pytest.raises(InputError, match="seq = 101 is not in its range"):
+        network(np.ones((1, 101, 32), np.float32))

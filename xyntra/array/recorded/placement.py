@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Brings the values of leaves to where a graph runs, and lends their memory to results.
+
+On a GPU a value is copied there once and stays; so do results. In memory of the host values are
+arrays of numpy. Memory is lent where nothing but the graph can see it, which counts of references
+tell; else a copy is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from xyntra.array.recorded.graph import LazyNode
+from xyntra.array.recorded.settings import ArraySettings
+
+__all__ = ["LENT", "are_numpy", "lend", "lends", "on_host", "place", "placed", "target_of"]
+
+LENT = "lent"
+"""The operation of a node whose memory a result was written over."""
+
+
+@lru_cache(maxsize=16)
+def _placer(target: str) -> Callable[[Any], Any] | None:
+    """Return what copies an array into the memory of a target's device; None for the host's."""
+    from xyntra.targets.table import backend_named
+
+    backend = backend_named(target)
+    if not backend.keeps_arrays:
+        return None
+    _, ordinal = backend.locate(target)
+    return lambda array: backend.place(array, ordinal)
+
+
+def on_host(value: Any) -> bool:
+    """Tell whether a value lies in the memory of the host."""
+    import numpy as np
+
+    return isinstance(value, np.ndarray | np.generic)
+
+
+def are_numpy(values: Sequence[Any]) -> bool:
+    """Tell whether all values are arrays of numpy, in little time."""
+    if not values:
+        return True
+    import numpy as np
+
+    return {*map(type, values)} == {np.ndarray}
+
+
+def place(value: Any, target: str) -> Any:
+    """Return a copy of a value where a target keeps arrays: on its device, or in numpy's memory."""
+    import numpy as np
+
+    placer = _placer(target)
+    return np.array(value) if placer is None else placer(value)
+
+
+def device_of(value: Any) -> str | None:
+    """Return the target on whose device a value lies; None for memory of the host."""
+    return None if on_host(value) else f"cuda:{value.__dlpack_device__()[1]}"
+
+
+def target_of(nodes: Sequence[LazyNode]) -> str:
+    """Return where a graph runs: where it is said, or else where its values lie."""
+    if not ArraySettings.chosen:
+        for node in nodes:
+            if node.value is not None:
+                device = device_of(node.value)
+                if device is not None:
+                    return device
+    return ArraySettings.target
+
+
+def placed(nodes: Sequence[LazyNode], target: str) -> list[Any]:
+    """Return the values of nodes where a target takes them; they stay there."""
+    placer = _placer(target)
+    found = []
+    for node in nodes:
+        value = node.value
+        if placer is None:
+            if value is not None and not on_host(value):
+                value = node.value = place(value, target)
+        elif on_host(value) or (value is not None and device_of(value) != _full(target)):
+            value = node.value = placer(value)
+        found.append(value)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _full(target: str) -> str:
+    """Return "cuda:0" for "cuda"."""
+    from xyntra.targets.table import backend_named
+
+    backend = backend_named(target)
+    return backend.device_name(backend.locate(target)[1])
+
+
+@lru_cache(maxsize=16)
+def lends(target: str) -> bool:
+    """Tell whether programs of a target can write results where values lie."""
+    from xyntra.targets.table import backend_named
+
+    return backend_named(target).writes_inputs
+
+
+def lend(values: list[Any], nodes: Sequence[LazyNode | None], places: Sequence[int]) -> None:
+    """Let a program write over values: `values[place]` of `nodes[place]`, or copies of them.
+
+    What was lent is in `nodes` no more: reading such a node is an error from then on.
+
+    Args:
+        values: of all nodes; copies take the place of what something else may see.
+        nodes: whose values they are.
+        places: which of them are lent.
+    """
+    for at in places:
+        node = nodes[at]
+        if node is None:
+            continue
+        shared = sys.getrefcount(node) > _NODE or sys.getrefcount(values[at]) > _VALUE
+        if shared or not _is_writable(values[at]):
+            values[at] = place(values[at], device_of(values[at]) or "cpu")
+            continue
+        node.value = None
+        node.op = LENT
+
+
+def _is_writable(value: Any) -> bool:
+    """Tell whether an array holds memory of its own that may be written to."""
+    return not on_host(value) or (value.flags.owndata and value.flags.writeable)
+
+
+def _references() -> tuple[int, int]:
+    """Return the counts for a node and a value that only their array, and `lend`, know of."""
+    nodes, values = [object()], [object()]
+    holder = nodes[0], values[0]
+    for at in (0,):
+        node = nodes[at]
+        counts = sys.getrefcount(node), sys.getrefcount(values[at])
+    del holder
+    return counts
+
+
+_NODE, _VALUE = _references()
