@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Union
 
 __all__ = ["Bounds", "Expr", "constant", "parse", "symbol"]
@@ -36,6 +36,10 @@ class _Divided:
     def at(self, sizes: Mapping[str, int]) -> int:
         first, second = self.dividend.at(sizes), self.divisor.at(sizes)
         return first // second if self.kind == "//" else first % second
+
+    def replaced(self, known: Mapping[str, Expr]) -> Expr:
+        dividend, divisor = self.dividend.replaced(known), self.divisor.replaced(known)
+        return dividend // divisor if self.kind == "//" else dividend % divisor
 
     def bounds(self, ranges: Mapping[str, Bounds]) -> Bounds:
         low, high = self.dividend.bounds(ranges)
@@ -142,6 +146,46 @@ class Expr:
             total += value
         return total
 
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The names of its symbols."""
+        found: set[str] = set()
+        for atoms, _ in self.terms:
+            for atom in atoms:
+                parts = () if isinstance(atom, str) else (atom.dividend, atom.divisor)
+                found.update([atom] if isinstance(atom, str) else [])
+                found.update(name for part in parts for name in part.symbols)
+        return frozenset(found)
+
+    def replaced(self, known: Mapping[str, Expr]) -> Expr:
+        """Return the expression with other ones in the place of some symbols."""
+        if self.symbols.isdisjoint(known):
+            return self
+        total = constant(0)
+        for atoms, factor in self.terms:
+            term = constant(factor)
+            for atom in atoms:
+                if isinstance(atom, str):
+                    term = term * known.get(atom, symbol(atom))
+                else:
+                    term = term * atom.replaced(known)
+            total = total + term
+        return total
+
+    def line(self, name: str) -> tuple[Expr, Expr] | None:
+        """Return `a` and `b` where it is `a * name + b`; None where it is no such sum."""
+        factor, rest = constant(0), constant(0)
+        for atoms, times in self.terms:
+            others = list(atoms)
+            if name in others:
+                others.remove(name)
+                factor += Expr(((tuple(others), times),))
+            else:
+                rest += Expr(((atoms, times),))
+        if name in factor.symbols or name in rest.symbols or not factor.terms:
+            return None
+        return factor, rest
+
     def bounds(self, ranges: Mapping[str, Bounds]) -> Bounds:
         """Return numbers that the value is never below, and never above."""
         shared = self._shared_atom() if len(self.terms) > 1 else None
@@ -198,6 +242,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> Expr:
     """Read an expression.
 

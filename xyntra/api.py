@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xyntra.config import Config, load_config
+from xyntra.errors import InputError
 
 if TYPE_CHECKING:
     from xyntra.compiler.inputs.sizes import Sizes
@@ -26,7 +27,8 @@ def compile(  # noqa: A001  (the name that users expect)
     *,
     target: str | None = None,
     inputs: Mapping[str, Any] | Sequence[Any] | None = None,
-    dims: Mapping[str, int | range] | None = None,
+    dims: Mapping[str, int | range | str] | None = None,
+    dynamic_shapes: Any = None,
     constants: Mapping[str, Any] | None = None,
     specialize: Mapping[str, Any] | None = None,
     precision: str | None = None,
@@ -42,15 +44,16 @@ def compile(  # noqa: A001  (the name that users expect)
     """Compile a model into an executable.
 
     Args:
-        model: path of an ONNX or MLIR file, its contents (bytes, or MLIR text), `onnx.ModelProto`,
-            `torch.nn.Module`, ScriptModule or `torch.export.ExportedProgram`, or the path of a .pt2
-            or .pt file. What comes from PyTorch takes and returns what the module does.
+        model: path of an ONNX, MLIR, .pt2 or .pt file, the contents of one of the former (bytes, or
+            MLIR text), `onnx.ModelProto`, `torch.nn.Module`, ScriptModule or `ExportedProgram`.
+            What comes from PyTorch takes and returns what the module does.
         target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", "cuda:sm_90a",
             which is code for an architecture and needs no GPU, or "webgpu".
         inputs: shapes or example arrays of inputs, by name or in order, in which a name stands for
             a size that `dims` gives; for a `torch.nn.Module` its example inputs.
-        dims: sizes of dimensions that the model names, such as {"batch": 1}; wherever a name
-            stands, its size is the same. A range, {"seq": range(1, 513)}, leaves it free.
+        dims: sizes of dimensions that the model names, such as {"batch": 1}, the same wherever a
+            name stands. A range, {"seq": range(1, 513)}, leaves it free (docs/free-dimensions.md).
+        dynamic_shapes: free dimensions of a `torch.nn.Module`, as `torch.export` takes them.
         constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
             are no inputs of the executable any more, and an `If` that they decide takes its branch.
         specialize: values that inputs will have, for which shapes and loops that depend on them are
@@ -81,16 +84,27 @@ def compile(  # noqa: A001  (the name that users expect)
     given = {"precision": precision, "io": io, "threads": threads, "tolerance": tolerance}
     settings = begin_trace(load_config(config, target=target, **given))
     if is_torch_model(model):
-        from xyntra.compiler.torch_files import ensure_torch
-
-        ensure_torch(model)
-        from xyntra.compiler.torch_module import compile_torch  # loads torch
-
         refused = {**others, "samples": samples, "aliases": aliases, "tune": tune}
-        return compile_torch(model, inputs, settings, refused)
+        return _compiled_torch(model, inputs, settings, refused, dynamic_shapes)
+    if dynamic_shapes is not None:
+        raise InputError("torch-input", "dynamic_shapes= is for modules of PyTorch: give dims=")
     source = replace(open_source(model), trusted=trust_code)
     sizes = sizes_of(inputs, **others, aliases=aliases)
     return _compiled(source, sizes, settings, samples or (), tune)
+
+
+def _compiled_torch(
+    model: Any, inputs: Any, settings: Config, others: dict[str, Any], dynamic_shapes: Any
+) -> Executable:
+    from xyntra.compiler.torch_files import ensure_torch
+
+    ensure_torch(model)
+    from xyntra.compiler.torch_dimensions import FreeShapes
+    from xyntra.compiler.torch_module import compile_torch  # loads torch
+
+    return compile_torch(
+        model, inputs, settings, others, FreeShapes(dynamic_shapes, others.pop("dims"))
+    )
 
 
 def _compiled(

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from xyntra.api import begin_trace
 from xyntra.compiler.inputs.constants import parse_constant
+from xyntra.compiler.inputs.dimensions import read_dims
 from xyntra.compiler.inputs.foreign_objects import is_torch_model
-from xyntra.compiler.inputs.sizes import Sizes, range_of
+from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.config import Config, load_config
 from xyntra.errors import InputError
 from xyntra.tools.commands.standard_input import STDIN, contents_of, is_saved, label_of
@@ -136,14 +137,19 @@ def parse_shape(text: str) -> tuple[str, GivenShape]:
     return name, shape
 
 
-def parse_dim(text: str) -> tuple[str, int | range]:
-    """`NAME=1` -> ("NAME", 1), `NAME=1:512` -> ("NAME", range(1, 513)), with a third part steps."""
+def parse_dim(text: str) -> tuple[str, int | range | str]:
+    """`NAME=1` -> ("NAME", 1), `NAME=1:512` -> ("NAME", range(1, 513)), with a third part steps.
+
+    Sums and products are expressions of other sizes: `NAME=past+seq`.
+    """
     name, equals, size = text.rpartition("=")
     if equals and name and re.fullmatch(r"[0-9]+:[0-9]+(:[0-9]+)?", size):
         low, high, *step = map(int, size.split(":"))
         if step == [0]:
             raise argparse.ArgumentTypeError(f"'{text}' has a step of 0")
         return name, range(low, high + 1, *step)
+    if equals and name and re.search(r"[+*]", size):
+        return name, size
     if not equals or not name or not size.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is not like NAME=1 or NAME=1:512")
     return name, int(size)
@@ -170,14 +176,14 @@ def sizes_of(options: argparse.Namespace) -> Sizes:
                 cause="the inputs of ONNX and MLIR models have theirs",
                 hint=f"--shape {name}={'x'.join(map(str, shape))}",
             )
-    given = dict(options.dim)
-    dims = {name: size for name, size in given.items() if not isinstance(size, range)}
-    ranges = {
-        name: range_of(name, size, f"--dim {name}")
-        for name, size in given.items()
-        if isinstance(size, range)
-    }
-    return Sizes(dict(options.shape), dims, dict(options.constant), ranges=ranges)
+    given = read_dims(dict(options.dim))
+    return Sizes(
+        dict(options.shape),
+        given.fixed,
+        dict(options.constant),
+        ranges=given.ranges,
+        relations=given.relations,
+    )
 
 
 def settings_of(options: argparse.Namespace) -> Config:

@@ -284,6 +284,7 @@ def make_request(
         aliases=dict(sizes.aliases),
         ranges=dict(sizes.ranges),
         named=dict(sizes.named),
+        relations=dict(sizes.relations),
         level=level,
         architecture=target.architecture,
         fuse=config.fuse,

@@ -48,10 +48,12 @@ def _imported(request: Request) -> ir.Module:
         )
     if request.kind in PROGRAM_IMPORTERS:
         importer, function = PROGRAM_IMPORTERS[request.kind]
+        sizes = {"sizes": request.dims} if request.kind == "torch" else {}
         imported: ir.Module = getattr(import_from(importer), function)(
             request.model,
             context=ir.Context.current,
             max_tensor_bytes=request.max_tensor_bytes,
+            **sizes,
         )
         return imported
     if request.dims:

@@ -12,8 +12,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from xyntra.compiler.driver import compile_source
-from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
+from xyntra.compiler.torch_dimensions import FreeShapes, sizes_of_program
 from xyntra.compiler.torch_files import read_torchscript
 from xyntra.compiler.torch_programs import (
     CallLayout,
@@ -25,6 +25,7 @@ from xyntra.config import Config
 from xyntra.errors import InputError
 from xyntra.executable import Executable
 from xyntra.frontends.torch.arrays import array_of, tensor_of
+from xyntra.frontends.torch.dimension_names import dimension_names
 from xyntra.frontends.torch.exporting import export_module, load_program
 from xyntra.passes.collector import collector_paused
 
@@ -36,6 +37,7 @@ def compile_torch(
     inputs: Mapping[str, Any] | Sequence[Any] | None,
     config: Config,
     refused: Mapping[str, Any],
+    free: FreeShapes,
 ) -> TorchExecutable:
     """Compile a module, an exported program, or a file that holds one.
 
@@ -45,6 +47,7 @@ def compile_torch(
         inputs: example inputs of a module, or shapes of them.
         config: how it is compiled.
         refused: arguments of `compile` that are for other models, by name; all None.
+        free: which dimensions are free.
 
     Raises:
         InputError: `inputs` is missing, or given to a program that is exported already.
@@ -58,18 +61,28 @@ def compile_torch(
                 hint="export the module for the sizes and values that it is to be compiled for",
             )
     with collector_paused():  # tracing makes many objects, and hardly any garbage
-        traced = _traced(model, inputs, config)
+        traced = _traced(model, inputs, config, free.shapes)
     source = ModelSource("torch", traced.program.to_bytes(), None, {}, None, arrays=traced.weights)
-    return TorchExecutable(compile_source(source, Sizes(), config), traced.layout)
+    sizes = sizes_of_program(traced.program, free.dims)
+    return TorchExecutable(compile_source(source, sizes, config), traced.layout)
 
 
 def _traced(
-    model: Any, inputs: Mapping[str, Any] | Sequence[Any] | None, config: Config
+    model: Any, inputs: Mapping[str, Any] | Sequence[Any] | None, config: Config, shapes: Any
 ) -> TracedProgram:
+    is_module = isinstance(model, torch.nn.Module)
+    if shapes is not None and (not is_module or isinstance(model, torch.jit.ScriptModule)):
+        raise InputError(
+            "torch-input",
+            "dynamic_shapes= is for modules",
+            hint="torch.export.export(module, inputs, dynamic_shapes=...) makes programs with them",
+        )
     if isinstance(model, torch.jit.ScriptModule):
         return script_program(model._c, inputs)
-    if isinstance(model, torch.nn.Module):
-        return exported_program(export_module(model, inputs))
+    if is_module:
+        exported = export_module(model, inputs, shapes)
+        names = {} if shapes is None else dimension_names(model, exported, shapes)
+        return exported_program(exported, names)
     is_path = isinstance(model, (str, os.PathLike))
     if is_path and not os.fspath(model).endswith(".pt2"):
         return read_torchscript(model, inputs, config)

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from xyntra.errors import XyntraError
 from xyntra.frontends.torch.describe import describe
+from xyntra.frontends.torch.exported_sizes import DimensionNames
 from xyntra.frontends.torch.exporting import decomposed, export_module
 from xyntra.frontends.torch.program import AtenProgram, AtenRequirement
 from xyntra.frontends.torch.script.module import ScriptedModule, name_parts
@@ -52,16 +53,22 @@ class TracedProgram:
     layout: CallLayout
 
 
-def exported_program(exported: torch.export.ExportedProgram) -> TracedProgram:
+def exported_program(
+    exported: torch.export.ExportedProgram, names: DimensionNames | None = None
+) -> TracedProgram:
     """Return what `torch.export` has traced as a program.
+
+    Args:
+        exported: what it returned.
+        names: of dimensions that are free.
 
     Raises:
         UnsupportedError: it has something that is not supported.
     """
-    program, weights, leaves = describe(decomposed(exported))
+    found = describe(decomposed(exported), names)
     result = _numbered(exported.call_spec.out_spec)
-    layout = CallLayout(_arguments(exported), _held(exported), result, tuple(leaves))
-    return TracedProgram(_with_output_names(program, layout), weights, layout)
+    layout = CallLayout(_arguments(exported), _held(exported), result, tuple(found.leaves))
+    return TracedProgram(_with_output_names(found.program, layout), found.weights, layout)
 
 
 def script_program(script: Any, inputs: Mapping[str, Any] | Sequence[Any] | None) -> TracedProgram:
@@ -83,10 +90,11 @@ def script_program(script: Any, inputs: Mapping[str, Any] | Sequence[Any] | None
         reduced = decomposed(exported)
     lines = name_parts(reduced)
     try:
-        program, weights, leaves = describe(reduced)
+        described = describe(reduced)
     except XyntraError as error:
         raise _with_line(error, lines) from error
     result, flags = _numbered(exported.call_spec.out_spec)
+    program, leaves = described.program, described.leaves
     count = len(program.outputs) - len(flags)
     requirements = [
         AtenRequirement(name, texts)
@@ -95,7 +103,7 @@ def script_program(script: Any, inputs: Mapping[str, Any] | Sequence[Any] | None
     program = replace(program, outputs=program.outputs[:count], requirements=tuple(requirements))
     kept = tuple(leaves[: len(leaves) - len(flags)])
     layout = CallLayout(_arguments(exported), _held(exported), result, kept, module.names)
-    return TracedProgram(_with_output_names(program, layout), weights, layout)
+    return TracedProgram(_with_output_names(program, layout), described.weights, layout)
 
 
 def _with_output_names(program: AtenProgram, layout: CallLayout) -> AtenProgram:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from xyntra.dialects.sizes import parse
 from xyntra.observe.text import aligned, plural, printable, shorten
-from xyntra.plan.free import FreeSizes, FreeSymbol, Guard, KernelVariants
+from xyntra.plan.free import FreeSizes, FreeSymbol, Guard, KernelVariants, named_text
 
 __all__ = ["explain_free", "shown_shape"]
 
@@ -24,14 +25,14 @@ def explain_free(free: FreeSizes, width: int) -> list[str]:
         width: cut lines at this many characters; 0 for never.
     """
     lines = ["free dimensions, told in each call"]
-    lines += [f"  {printable(each.name)}: {_sizes(each)}" for each in free.symbols]
-    shown = ", ".join(f"{printable(each.name)} = {each.shown}" for each in free.symbols)
+    lines += [f"  {printable(each.name)}: {_sizes(each, free)}" for each in free.symbols]
+    shown = ", ".join(f"{printable(each.name)} = {each.shown * each.unit}" for each in free.symbols)
     lines.append(f"  shapes, bytes and times here are for {shown}, at which the kernels were made")
     several = [kernel for kernel in free.kernels if len(kernel.variants) > 1]
     one = len(free.kernels) - len(several)
     lines.append(f"  {plural(one, 'kernel')} with one schedule for all sizes")
     rows = [
-        (kernel.name if not number else "", _words(kernel, number), _guards(guards))
+        (kernel.name if not number else "", _words(kernel, number), _guards(guards, free))
         for kernel in several
         for number, guards in enumerate(kernel.guards)
     ]
@@ -43,13 +44,16 @@ def explain_free(free: FreeSizes, width: int) -> list[str]:
 
 def shown_shape(free: FreeSizes, number: int) -> str:
     """Return the shape of an input or output, by its number, in the names of the dimensions."""
-    names = {each.identifier: each.name for each in free.symbols}
-    return f"({', '.join(names.get(text, text) for text in free.shapes[number])})"
+    shape = (named_text(free.expression(text), free.symbols) for text in free.shapes[number])
+    return f"({', '.join(shape)})"
 
 
-def _sizes(symbol: FreeSymbol) -> str:
-    steps = f" in steps of {symbol.step}" if symbol.step > 1 else ""
-    return f"{symbol.low} to {symbol.high}{steps}"
+def _sizes(symbol: FreeSymbol, free: FreeSizes) -> str:
+    if symbol.definition:
+        return f"is {printable(named_text(parse(symbol.definition), free.symbols))}"
+    sizes = symbol.sizes
+    steps = f" in steps of {sizes.step}" if sizes.step > 1 else ""
+    return f"{sizes[0]} to {sizes[-1]}{steps}"
 
 
 def _words(kernel: KernelVariants, number: int) -> str:
@@ -65,6 +69,9 @@ def _words(kernel: KernelVariants, number: int) -> str:
     return _WORDS.get(word, word)
 
 
-def _guards(guards: tuple[Guard, ...]) -> str:
-    shown = " and ".join(f"{left} {kind} {right}" for kind, left, right in guards)
+def _guards(guards: tuple[Guard, ...], free: FreeSizes) -> str:
+    def text(side: str) -> str:
+        return printable(named_text(free.expression(side), free.symbols))
+
+    shown = " and ".join(f"{text(left)} {kind} {text(right)}" for kind, left, right in guards)
     return f"where {shown}" if shown else "else"

@@ -44,7 +44,8 @@ def summary(artifact: Artifact) -> str:
 
 
 def _free(free: FreeSizes) -> list[str]:
-    return [f"{_printable(each.name)}: {each.low} to {each.high}" for each in free.symbols]
+    own = [each for each in free.symbols if not each.definition]
+    return [f"{_printable(each.name)}: {each.sizes[0]} to {each.sizes[-1]}" for each in own]
 
 
 def _ports(plan: Plan, ports: Sequence[Port], first: int) -> list[str]:

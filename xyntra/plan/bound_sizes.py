@@ -3,17 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from xyntra.dialects.sizes import Expr
+from xyntra.dialects.sizes import Expr, parse
 from xyntra.errors import InputError
-from xyntra.plan.free import FreeSymbol
+from xyntra.plan.free import FreeSymbol, named_text, with_defined
 from xyntra.plan.plan import Plan, Port
 
 __all__ = ["SizeBinder"]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The dimension of an input that is `factor` times a symbol, and `rest`."""
+
+    name: str
+    input: int
+    axis: int
+    factor: Expr
+    rest: Expr
 
 
 class SizeBinder:
@@ -31,15 +43,14 @@ class SizeBinder:
         if free is None:
             raise ValueError("no dimension of the plan is free")
         self.symbols = free.symbols
-        self._named = {each.identifier: each for each in free.symbols}
-        shapes = free.shapes[: len(plan.inputs)]
+        self._named = {each.identifier: each for each in free.symbols if not each.definition}
+        defined = {e.identifier: parse(e.definition) for e in free.symbols if e.definition}
         self._ports = plan.inputs
-        self._shapes = [tuple(free.expression(text) for text in shape) for shape in shapes]
-        self._texts = shapes
-        found = {text for shape in shapes for text in shape}
-        missing = [each.name for each in free.symbols if each.identifier not in found]
-        if missing:
-            raise ValueError(f"no input has the dimension '{missing[0]}'")
+        self._shapes = [
+            tuple(free.expression(text).replaced(defined) for text in shape)
+            for shape in free.shapes[: len(plan.inputs)]
+        ]
+        self._sources = _sources(self._shapes, self._named)
 
     def sizes(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """Return the size of each symbol, in order.
@@ -49,36 +60,57 @@ class SizeBinder:
                 out of its range.
         """
         shapes = [_shape(array) for array in arrays]
+        for port, expressions, shape in zip(self._ports, self._shapes, shapes, strict=True):
+            if len(shape) != len(expressions):
+                raise self._wrong(port, shape, f"give an array of {len(expressions)} dimensions")
         bound: dict[str, tuple[int, Port]] = {}
-        for port, texts, shape in zip(self._ports, self._texts, shapes, strict=True):
-            if len(shape) != len(texts):
-                raise self._wrong(port, shape, f"give an array of {len(texts)} dimensions")
-            for text, size in zip(texts, shape, strict=True):
-                if text in self._named and text not in bound:
-                    self._check_range(self._named[text], size, port, shape)
-                    bound[text] = size, port
-        values = {name: size for name, (size, _) in bound.items()}
+        values: dict[str, int] = {}
+        for source in self._sources:
+            port, shape = self._ports[source.input], shapes[source.input]
+            size = self._solved(source, shape, values, bound)
+            symbol = self._named[source.name]
+            if size not in symbol.values:
+                raise self._out_of_range(symbol, size * symbol.unit, port, shape)
+            bound[source.name], values[source.name] = (size, port), size
         for port, expressions, shape in zip(self._ports, self._shapes, shapes, strict=True):
             for axis, (expression, size) in enumerate(zip(expressions, shape, strict=True)):
                 if size != expression.at(values):
                     raise self._contradiction(port, axis, expression, shape, bound)
-        return tuple(values[each.identifier] for each in self.symbols)
+        return tuple(with_defined(self.symbols, values).values())
 
-    def _check_range(
+    def _solved(
+        self,
+        source: _Source,
+        shape: tuple[int, ...],
+        values: Mapping[str, int],
+        bound: Mapping[str, tuple[int, Port]],
+    ) -> int:
+        """Return the size that the dimension of an input gives a symbol."""
+        size, factor, rest = shape[source.axis], source.factor.at(values), source.rest.at(values)
+        found, left = divmod(size - rest, factor)
+        symbol, expression = self._named[source.name], self._shapes[source.input][source.axis]
+        if left and named_text(expression, [symbol]) == symbol.name:
+            raise self._out_of_range(symbol, size, self._ports[source.input], shape)
+        if left or found < 0:
+            port = self._ports[source.input]
+            what = f"dimension {source.axis} is {size}, which is no {self._shown(expression)}"
+            raise self._wrong(port, shape, "give sizes that fit", what, *self._causes(bound))
+        return found
+
+    def _out_of_range(
         self, symbol: FreeSymbol, size: int, port: Port, shape: tuple[int, ...]
-    ) -> None:
-        if size in symbol.sizes:
-            return
-        steps = f" in steps of {symbol.step}" if symbol.step > 1 else ""
+    ) -> InputError:
+        sizes = symbol.sizes
+        steps = f" in steps of {sizes.step}" if sizes.step > 1 else ""
         what, more = "that size", "0"
         if size:
             what = "more sizes"
-            more = f"range({min(symbol.low, size)}, {max(symbol.high, size) + 1})"
-        raise self._wrong(
+            more = f"range({min(sizes[0], size)}, {max(sizes[-1], size) + 1})"
+        return self._wrong(
             port,
             shape,
             f"compile it for {what}: dims={{{symbol.name!r}: {more}}}",
-            f"{symbol.name} = {size} is not in its range, {symbol.low} to {symbol.high}{steps}",
+            f"{symbol.name} = {size} is not in its range, {sizes[0]} to {sizes[-1]}{steps}",
         )
 
     def _contradiction(
@@ -90,19 +122,20 @@ class SizeBinder:
         bound: dict[str, tuple[int, Port]],
     ) -> InputError:
         wanted = expression.at({name: size for name, (size, _) in bound.items()})
-        text = str(expression)
-        causes = [
-            f"input '{first.name}' bound {self._named[name].name} = {size}"
-            for name, (size, first) in bound.items()
-            if name in text
-        ]
-        named = "" if expression.number is not None else f"{self._shown(text)} = "
+        known = {name: each for name, each in bound.items() if name in expression.symbols}
+        named = "" if expression.number is not None else f"{self._shown(expression)} = "
         what = f"dimension {axis} has to be {named}{wanted}"
-        return self._wrong(port, shape, f"give dimension {axis} the size {wanted}", what, *causes)
+        hint = f"give dimension {axis} the size {wanted}"
+        return self._wrong(port, shape, hint, what, *self._causes(known))
+
+    def _causes(self, bound: Mapping[str, tuple[int, Port]]) -> list[str]:
+        return [
+            f"input '{port.name}' bound {self._named[name].name} = {size * self._named[name].unit}"
+            for name, (size, port) in bound.items()
+        ]
 
     def _wrong(self, port: Port, shape: tuple[int, ...], hint: str, *causes: str) -> InputError:
-        texts = self._texts[self._ports.index(port)]
-        takes = ", ".join(map(self._shown, texts))
+        takes = ", ".join(map(self._shown, self._shapes[self._ports.index(port)]))
         return InputError(
             "input-shape",
             f"input '{port.name}' has the shape {shape}",
@@ -110,8 +143,37 @@ class SizeBinder:
             hint=hint,
         )
 
-    def _shown(self, text: str) -> str:
-        return self._named[text].name if text in self._named else text
+    def _shown(self, expression: Expr) -> str:
+        return named_text(expression, self.symbols)
+
+
+def _sources(shapes: Sequence[Sequence[Expr]], names: Collection[str]) -> tuple[_Source, ...]:
+    """Return where each symbol is found, those first that need no other one.
+
+    Raises:
+        ValueError: no dimension of an input tells one of them.
+    """
+    found: dict[str, _Source] = {}
+    while len(found) < len(names):
+        source = next(_next_sources(shapes, found), None)
+        if source is None:
+            missing = [name for name in names if name not in found]
+            raise ValueError(f"no input has the dimension '{missing[0]}'")
+        found[source.name] = source
+    return tuple(found.values())
+
+
+def _next_sources(
+    shapes: Sequence[Sequence[Expr]], found: Mapping[str, _Source]
+) -> Iterator[_Source]:
+    for number, shape in enumerate(shapes):
+        for axis, expression in enumerate(shape):
+            unknown = expression.symbols - set(found)
+            if len(unknown) == 1:
+                (name,) = unknown
+                line = expression.line(name)
+                if line is not None and all(times > 0 for _, times in line[0].terms):
+                    yield _Source(name, number, axis, *line)
 
 
 def _shape(array: Any) -> tuple[int, ...]:

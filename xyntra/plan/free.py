@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xyntra.dialects.sizes import Expr, parse
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["FreeSizes", "FreeSymbol", "Guard", "KernelVariants"]
+__all__ = ["FreeSizes", "FreeSymbol", "Guard", "KernelVariants", "named_text", "with_defined"]
 
 Guard = tuple[str, str, str]
 
@@ -25,10 +23,14 @@ class FreeSymbol:
     Attributes:
         name: what the model, or the user, calls it.
         identifier: what expressions call it.
-        low, high: its least and largest size.
-        step: sizes are `low` and any number of steps more.
-        hint: a usual size, for which estimates are made.
-        shown: the size that the shapes and costs of the plan are for.
+        low, high: its least and largest value.
+        step: values are `low` and any number of steps more.
+        hint: a usual value, for which estimates are made.
+        shown: the value that the shapes and costs of the plan are for.
+        definition: of a size that others decide, such as the sum of two, the expression of these,
+            which come before it; "" for one that is free by itself.
+        unit: the size of the dimension is so many times the value. With one of 32, a half or an
+            eighth of the size is exact, as strides of convolutions need.
     """
 
     name: str
@@ -38,11 +40,39 @@ class FreeSymbol:
     step: int
     hint: int
     shown: int
+    definition: str = ""
+    unit: int = 1
+
+    @property
+    def values(self) -> range:
+        """All values that it may have."""
+        return range(self.low, self.high + 1, self.step)
 
     @property
     def sizes(self) -> range:
-        """All sizes that it may have."""
-        return range(self.low, self.high + 1, self.step)
+        """All sizes that the dimension may have."""
+        return range(self.low * self.unit, self.high * self.unit + 1, self.step * self.unit)
+
+
+def with_defined(symbols: Sequence[FreeSymbol], sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return sizes, by identifiers, with those that they decide, in the order of the symbols."""
+    found: dict[str, int] = {}
+    for each in symbols:
+        own = parse(each.definition).at(found) if each.definition else sizes[each.identifier]
+        found[each.identifier] = own
+    return found
+
+
+def named_text(expression: Expr, symbols: Sequence[FreeSymbol]) -> str:
+    """Return an expression as users read it, in the names of the symbols."""
+    text = str(expression)
+    names = {}
+    for each in symbols:
+        names[each.identifier] = each.name if each.unit == 1 else f"({each.name}/{each.unit})"
+        if each.unit > 1:
+            text = re.sub(rf"\b{each.unit}\*{each.identifier}\b", f"@{each.identifier}", text)
+            names[f"@{each.identifier}"] = each.name
+    return re.sub(r"@?[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), text)
 
 
 @dataclass(frozen=True)
@@ -111,7 +141,7 @@ class FreeSizes:
             AttributeError, KeyError, TypeError or ValueError: it is something else.
         """
         return cls(
-            tuple(_symbol(each) for each in data["symbols"]),
+            _symbols(data["symbols"]),
             tuple(tuple(map(str, shape)) for shape in data["shapes"]),
             tuple(map(str, data["nbytes"])),
             tuple(_kernel(each) for each in data["kernels"]),
@@ -119,12 +149,26 @@ class FreeSizes:
         )
 
 
+def _symbols(entries: Sequence[Mapping[str, Any]]) -> tuple[FreeSymbol, ...]:
+    found: list[FreeSymbol] = []
+    for each in map(_symbol, entries):
+        names = parse(each.definition).symbols if each.definition else frozenset()
+        if not names <= {other.identifier for other in found}:
+            raise ValueError("a size is defined by others that come later")
+        found.append(each)
+    return tuple(found)
+
+
 def _symbol(entry: Mapping[str, Any]) -> FreeSymbol:
     numbers = (int(entry[name]) for name in ("low", "high", "step", "hint", "shown"))
     low, high, step, hint, shown = numbers
     if not 0 < low <= high or step < 1:
         raise ValueError("a free dimension has no sizes")
-    return FreeSymbol(str(entry["name"]), str(entry["identifier"]), low, high, step, hint, shown)
+    names = str(entry["name"]), str(entry["identifier"])
+    unit = int(entry["unit"])
+    if unit < 1:
+        raise ValueError("a free dimension has no sizes")
+    return FreeSymbol(*names, low, high, step, hint, shown, str(entry["definition"]), unit)
 
 
 def _kernel(entry: Mapping[str, Any]) -> KernelVariants:

@@ -11,7 +11,7 @@ from xyntra.dialects.attributes.schedule import SCHEDULE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.sizes import Expr
 from xyntra.errors import CompileError
-from xyntra.passes.analysis.sizes.fit import fit
+from xyntra.passes.analysis.sizes.fit import Fitter
 from xyntra.passes.analysis.sizes.session import not_free
 
 __all__ = ["OPERATIONS_DIFFER", "Agreement", "agree", "operations_of"]
@@ -19,6 +19,8 @@ __all__ = ["OPERATIONS_DIFFER", "Agreement", "agree", "operations_of"]
 _NUMBER = re.compile(r"(?<![a-wyzA-Z0-9_.])(\d+)")
 _UNREAD = frozenset({SCHEDULE, "sym_name"})
 _CONSTANT = "arith.constant"
+_Unfitted = tuple[str, list[int]]
+"""What an operation is called, and a number of it at each sample."""
 OPERATIONS_DIFFER = "operations-differ"
 _SHOWN = 60
 
@@ -55,13 +57,17 @@ def agree(
             have numbers that are no values of an expression, or a number is a size here and
             something else there.
     """
+    fitter = Fitter(samples)
     found = Agreement([{} for _ in range(told)])
     fixed = found.fixed
+    later: list[_Unfitted] = []
     walks = [operations_of(module) for module in modules]
     if len({len(walk) for walk in walks}) != 1:
         raise _other_operations("its operations depend on the sizes")
     for number, ops in enumerate(zip(*walks, strict=True)):
-        _compare(number, ops, samples, found, fixed)
+        later += _compare(number, ops, fitter, found, fixed)
+    for name, values in later:  # products of sizes that have been found meanwhile
+        _note(name, values, fitter.fit(values), found)
     for numbers in found.numbers:
         if both := fixed & set(numbers):
             raise not_free(f"{min(both)} is a size at one place and a number at another")
@@ -87,10 +93,11 @@ def operations_of(module: ir.Operation) -> list[ir.Operation]:
 def _compare(
     number: int,
     ops: Sequence[ir.Operation],
-    samples: Sequence[Mapping[str, int]],
+    fitter: Fitter,
     found: Agreement,
     fixed: set[int],
-) -> None:
+) -> list[_Unfitted]:
+    """Note the sizes of an operation; returns numbers that nothing is found for yet."""
     name = ops[0].name
     if any(op.name != name for op in ops):
         names = " or ".join(dict.fromkeys(op.name for op in ops))
@@ -98,10 +105,12 @@ def _compare(
     if name == _CONSTANT and not isinstance(ops[0].result.type, ir.ShapedType):
         values = [str(op.attributes["value"]) for op in ops]
         if len(set(values)) > 1:
-            found.constants[number] = _constant(ops, samples)
-        return
+            found.constants[number] = _constant(ops, fitter)
+        return []
+    later: list[_Unfitted] = []
     for texts in zip(*map(_texts, ops), strict=False):
-        _agree_texts(texts, samples, found, fixed, name)
+        later += _agree_texts(texts, fitter, found, fixed, name)
+    return later
 
 
 def _texts(op: ir.Operation) -> Iterator[str]:
@@ -120,28 +129,37 @@ def _texts(op: ir.Operation) -> Iterator[str]:
 
 def _agree_texts(
     texts: Sequence[str],
-    samples: Sequence[Mapping[str, int]],
+    fitter: Fitter,
     found: Agreement,
     fixed: set[int],
     name: str,
-) -> None:
+) -> list[_Unfitted]:
     pieces = [_NUMBER.split(text) for text in texts]
     if len({tuple(each[::2]) for each in pieces}) != 1:
         other = next(
             text for text, each in zip(texts, pieces, strict=True) if each[::2] != pieces[0][::2]
         )
         raise _other_operations(f"{name} differs: {_difference(texts[0], other)}")
+    later: list[_Unfitted] = []
     for words in zip(*(each[1::2] for each in pieces), strict=True):
         values = [int(word) for word in words]
         if len(set(values)) == 1:
             fixed.add(values[0])
             continue
-        expression = fit(values, samples)
+        expression = fitter.fit(values)
         if expression is None:
-            raise not_free(f"{name} has {_listed(values)}, which is no simple expression of sizes")
-        for numbers, value in zip(found.numbers, values, strict=False):
-            if numbers.setdefault(value, expression) != expression:
-                raise not_free(f"{value} is both {expression} and {numbers[value]}")
+            later.append((name, values))
+        else:
+            _note(name, values, expression, found)
+    return later
+
+
+def _note(name: str, values: Sequence[int], expression: Expr | None, found: Agreement) -> None:
+    if expression is None:
+        raise not_free(f"{name} has {_listed(values)}, which is no simple expression of sizes")
+    for numbers, value in zip(found.numbers, values, strict=False):
+        if numbers.setdefault(value, expression) != expression:
+            raise not_free(f"{value} is both {expression} and {numbers[value]}")
 
 
 def _difference(one: str, other: str) -> str:
@@ -151,25 +169,23 @@ def _difference(one: str, other: str) -> str:
     return f"…{one[first : first + _SHOWN]} and …{other[first : first + _SHOWN]}"
 
 
-def _constant(
-    ops: Sequence[ir.Operation], samples: Sequence[Mapping[str, int]]
-) -> tuple[Expr, bool]:
+def _constant(ops: Sequence[ir.Operation], fitter: Fitter) -> tuple[Expr, bool]:
     """Return the expression of a constant, and whether the constant is its inverse."""
     kind = ops[0].result.type
     values = [op.attributes["value"] for op in ops]
     if isinstance(kind, ir.IndexType | ir.IntegerType):
-        expression = fit([ir.IntegerAttr(each).value for each in values], samples)
+        expression = fitter.fit([ir.IntegerAttr(each).value for each in values])
         if expression is not None:
             return expression, False
     if isinstance(kind, ir.F32Type | ir.F64Type):
         numbers = [ir.FloatAttr(each).value for each in values]
         if all(each == int(each) for each in numbers):
-            expression = fit([int(each) for each in numbers], samples)
+            expression = fitter.fit([int(each) for each in numbers])
             if expression is not None:
                 return expression, False
         inverses = [round(1 / each) for each in numbers if each]
         precise = [_rounded(1 / each, kind) for each in inverses if each]
-        expression = fit(inverses, samples) if precise == numbers else None
+        expression = fitter.fit(inverses) if precise == numbers else None
         if expression is not None:
             return expression, True
     shown = _listed([str(each)[:_SHOWN] for each in values])

@@ -8,37 +8,66 @@ from itertools import combinations_with_replacement
 
 from xyntra.dialects.sizes import Expr, constant, symbol
 
-__all__ = ["fit"]
+__all__ = ["Fitter"]
 
 _DEGREE = 3
 _MOST_POWER = 2
 
 
-def fit(values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Expr | None:
-    """Return an expression with these values; None where none of few terms has them.
-
-    One product with a number added, or a sum of two products: there have to be more samples than
-    these have unknowns, so that each is also checked.
+class Fitter:
+    """Finds expressions, and remembers them: sizes are often products of others.
 
     Args:
-        values: one for each sample.
         samples: the sizes of the symbols, no two of which are in a simple relation.
     """
-    first = values[0]
-    if all(value == first for value in values):
-        return constant(first)
-    products = list(_products(sorted(samples[0])))
-    known = [(each, [each.at(sample) for sample in samples]) for each in products]
-    for product, at in known:
-        factor, rest = divmod(first, at[0])
-        if not rest and [factor * each for each in at] == list(values):
-            return constant(factor) * product
-    for product, at in known:
-        found = _line(values, at)
-        if found is not None:
-            factor, start = found
-            return constant(factor) * product + constant(start)
-    return _two_products(values, known)
+
+    def __init__(self, samples: Sequence[Mapping[str, int]]) -> None:
+        self._samples = samples
+        self._found: dict[tuple[int, ...], Expr] = {}
+        products = list(_products(sorted(samples[0])))
+        self._products = [(each, [each.at(sample) for sample in samples]) for each in products]
+
+    def fit(self, values: Sequence[int]) -> Expr | None:
+        """Return an expression with these values; None where none of few terms has them.
+
+        One product with a number added, a sum of two products, or such a one times what has been
+        found before: there have to be more samples than these have unknowns, so that each is also
+        checked.
+
+        Args:
+            values: one for each sample.
+        """
+        key = tuple(values)
+        found = self._found.get(key)
+        if found is None:
+            found = self._simple(values) or self._multiple(values)
+            if found is not None and found.number is None:
+                self._found[key] = found
+        return found
+
+    def _simple(self, values: Sequence[int]) -> Expr | None:
+        first = values[0]
+        if all(value == first for value in values):
+            return constant(first)
+        for product, at in self._products:
+            factor, rest = divmod(first, at[0])
+            if not rest and [factor * each for each in at] == list(values):
+                return constant(factor) * product
+        for product, at in self._products:
+            found = _line(values, at)
+            if found is not None:
+                factor, start = found
+                return constant(factor) * product + constant(start)
+        return _two_products(values, self._products)
+
+    def _multiple(self, values: Sequence[int]) -> Expr | None:
+        for divisors, known in self._found.items():
+            pairs = list(zip(values, divisors, strict=True))
+            if all(each and not value % each for value, each in pairs):
+                found = self._simple([value // each for value, each in pairs])
+                if found is not None:
+                    return known * found
+        return None
 
 
 def _line(values: Sequence[int], at: Sequence[int]) -> tuple[int, int] | None:

@@ -45,6 +45,7 @@ from xyntra.passes.lower.cpu.schedule.told import PARALLEL_LOOPS
 from xyntra.passes.lower.cpu.schedule_nests import ScheduleNests, schedules_of
 from xyntra.passes.lower.cpu.threads.loop_work import LoopWork, unfinished_share
 from xyntra.passes.lower.cpu.threads.parallel_loops import share_loops
+from xyntra.passes.lower.cpu.told_places import tell_places
 from xyntra.passes.lower.cpu.winograd.winograd_tiles import WinogradTiles
 from xyntra.passes.lower.kernels.attention_carrier import carry_attention
 from xyntra.passes.lower.kernels.prepared_operands import prepared_bytes
@@ -264,6 +265,8 @@ def _emit_kernels(module: ir.Operation, names: set[str], options: LoweringOption
         for step, stage in zip(_EMITTERS, STAGES, strict=True):
             if any(stage.named(name) for name in names):
                 step.run(module)
+    if current is not None:
+        tell_places(module)
     run_upstream(module, _CLEAN)
     if current is not None:
         current.forget_values()

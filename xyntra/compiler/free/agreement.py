@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from xyntra.errors import CompileError
-from xyntra.passes.analysis.sizes.fit import fit
+from xyntra.passes.analysis.sizes.fit import Fitter
 from xyntra.plan.free import FreeSizes, FreeSymbol
 from xyntra.plan.plan import Plan, Step
 
@@ -27,9 +27,10 @@ def agree_plans(
     Raises:
         CompileError: `plan-not-free`, they differ in something else.
     """
+    fitter = Fitter(samples)
 
     def sizes(values: Sequence[int], place: str) -> str:
-        found = fit(values, samples)
+        found = fitter.fit(values)
         if found is None:
             _differ(f"{place} is {', '.join(map(str, values))} at {_shown(samples)}")
         return str(found)

@@ -3,26 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 from torch_mlir import ir
 
 from xyntra.compiler.free.agreement import agree_plans
 from xyntra.compiler.free.classes import SizeClass, size_classes
+from xyntra.compiler.free.conditions import check_conditions
 from xyntra.compiler.free.ends import check_ends
-from xyntra.compiler.free.samples import Samples, sample_sets, symbols_of
+from xyntra.compiler.free.folds import sized_folds
+from xyntra.compiler.free.samples import Samples, combinations, sample_sets, symbols_of
 from xyntra.compiler.kernels.module import compile_sources, sources_of, with_code
 from xyntra.compiler.levels import LoweredModel, lower_model, pack_artifact
 from xyntra.compiler.model_import import ModelImport, import_module
 from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.compiler.worker.request import Request
 from xyntra.dialects import make_context
-from xyntra.dialects.sizes import parse
+from xyntra.dialects.sizes import Expr, constant, parse
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
+from xyntra.frontends.onnx.folding.record import FoldRecord, recording
 from xyntra.plan.build_source import build_source_graph
-from xyntra.plan.free import FreeSizes, FreeSymbol, KernelVariants
+from xyntra.plan.free import FreeSizes, FreeSymbol, KernelVariants, with_defined
 from xyntra.plan.plan import Plan
 from xyntra.targets.base import CALLS
 from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
@@ -30,10 +33,8 @@ from xyntra.targets.table import backend_for
 
 __all__ = ["make_free_artifact"]
 
-_MOST_TRIED = 20_000
-"""Combinations of sizes for which guards are looked at one by one."""
-_EACH = 64
-"""Sizes of a dimension up to which, and ends of its range to which, each is looked at otherwise."""
+
+_CLASH = "sample-clash"
 
 
 @dataclass(frozen=True)
@@ -60,23 +61,69 @@ def make_free_artifact(
         XyntraError: the model is wrong or cannot be compiled.
     """
     request = replace(request, tuned={})  # schedules are found for one size
-    symbols = symbols_of(request.ranges)
+    symbols = symbols_of(request.ranges, _relations(request))
+    check_conditions(request, symbols)
     with make_context(), ir.Location.unknown():
-        found = _agreed(request, symbols)
-        graph = build_source_graph(found.models[0].imported, ModelImport(request).op_types())
+        try:
+            return _artifact(request, symbols, server, meanwhile)
+        except UnsupportedError as error:
+            kept = _sized_folds(request, symbols)
+            if not kept or error.code != "free-dimension":
+                raise
+            with recording(FoldRecord(kept)):
+                return _artifact(request, symbols, server, meanwhile)
 
-        def compare() -> None:
-            _check_ends(request, found, symbols)
-            meanwhile()
 
-        sources = [
-            {each.name: each for each in sources_of(model.module, model.plan, request)}
-            for model in found.models
-        ]
-        compiler = _Kernels(request, server, compare, found, symbols)
-        plan, code = compiler.compiled(sources)
-        text = found.models[0].text
-        return pack_artifact(request, plan, code, text, graph.to_bytes()).to_bytes()
+def _artifact(
+    request: Request,
+    symbols: tuple[FreeSymbol, ...],
+    server: ForkServer | None,
+    meanwhile: Callable[[], None],
+) -> bytes:
+    found = _agreed(request, symbols)
+    graph = build_source_graph(found.models[0].imported, ModelImport(request).op_types())
+
+    def compare() -> None:
+        _check_ends(request, found, symbols)
+        meanwhile()
+
+    sources = [
+        {each.name: each for each in sources_of(model.module, model.plan, request)}
+        for model in found.models
+    ]
+    compiler = _Kernels(request, server, compare, found, symbols)
+    plan, code = compiler.compiled(sources)
+    text = found.models[0].text
+    return pack_artifact(request, plan, code, text, graph.to_bytes()).to_bytes()
+
+
+def _sized_folds(request: Request, symbols: tuple[FreeSymbol, ...]) -> frozenset[str]:
+    samples = next(sample_sets(symbols), None)
+    if samples is None:
+        return frozenset()
+
+    def import_at(sizes: Mapping[str, int]) -> ir.Module:
+        return import_module(request_at(request, symbols, sizes))
+
+    least = with_defined(symbols, {each.identifier: each.low for each in symbols})
+    try:
+        return sized_folds(request, [*samples[:2], least], import_at)
+    except XyntraError:
+        return frozenset()
+
+
+def _relations(request: Request) -> dict[str, Expr]:
+    """Return what dimensions are decided by those that are free, as expressions of their names."""
+    found = {name: parse(text) for name, text in request.relations.items()}
+    if request.kind == "onnx":
+        from xyntra.frontends.onnx.inputs.related_sizes import related_sizes_of
+
+        known = {name: constant(size) for name, size in request.dims.items()}
+        for name, expression in related_sizes_of(request.model).items():
+            relation = expression.replaced(known)
+            if len(relation.terms) > 1 and relation.symbols <= set(request.ranges):
+                found.setdefault(name, relation)
+    return found
 
 
 def _check_ends(request: Request, found: _Agreed, symbols: tuple[FreeSymbol, ...]) -> None:
@@ -99,15 +146,32 @@ def _check_ends(request: Request, found: _Agreed, symbols: tuple[FreeSymbol, ...
 def _agreed(request: Request, symbols: tuple[FreeSymbol, ...]) -> _Agreed:
     failure: XyntraError | None = None
     lowered: dict[tuple[int, ...], LoweredModel] = {}
-    for samples in sample_sets(symbols):
+    tried = [(each, strict) for strict in (True, False) for each in sample_sets(symbols)]
+    for samples, strict in tried:
         try:
-            models = tuple(_lowered(request, symbols, sample, lowered) for sample in samples)
+            models: list[LoweredModel] = []
+            for sample in samples:
+                models.append(_lowered(request, symbols, sample, lowered))
+                if strict and len(models) == 2:
+                    _check_numbers(models, samples)
             agreed = agree_plans([model.plan for model in models], samples, symbols)
-            return _Agreed(samples, models, *agreed)
+            return _Agreed(samples, tuple(models), *agreed)
         except XyntraError as error:
-            if failure is None or error.code == "plan-not-free":
+            if failure is None or error.code == "plan-not-free" or failure.code == _CLASH:
                 failure = error
     raise _refused(symbols, failure)
+
+
+def _check_numbers(models: Sequence[LoweredModel], samples: Samples) -> None:
+    """Check that no size of a sample is a number that the model has anyway.
+
+    Raises:
+        CompileError: `sample-clash`, one is.
+    """
+    texts = [set(re.findall(r"\d+", str(model.imported))) for model in models]
+    sizes = {str(size) for sample in samples for size in sample.values()}
+    if clash := sizes & set.intersection(*texts):
+        raise CompileError(_CLASH, f"{min(clash)} is a size and another number")
 
 
 def _lowered(
@@ -127,15 +191,16 @@ def request_at(
     request: Request, symbols: Sequence[FreeSymbol], sizes: Mapping[str, int]
 ) -> Request:
     """Return the request for one size of each dimension, by identifiers."""
-    known = {symbol.name: sizes[symbol.identifier] for symbol in symbols}
+    known = {each.name: each.unit * sizes[each.identifier] for each in symbols}
+    said = {*request.ranges, *request.relations}
     shapes = dict(request.shapes)
     for name, names in request.named.items():
         pairs = zip(names, shapes[name], strict=True)
         shapes[name] = tuple(known.get(each, size) for each, size in pairs)
     placed = {each for names in request.named.values() for each in names}
-    dims = {name: size for name, size in known.items() if name not in placed}
+    dims = {name: size for name, size in known.items() if name in said - placed}
     dims.update(request.dims)
-    return replace(request, dims=dims, shapes=shapes, ranges={}, named={})
+    return replace(request, dims=dims, shapes=shapes, ranges={}, named={}, relations={})
 
 
 def _refused(symbols: Sequence[FreeSymbol], failure: XyntraError | None) -> XyntraError:
@@ -150,7 +215,7 @@ def _refused(symbols: Sequence[FreeSymbol], failure: XyntraError | None) -> Xynt
         place=place or "",
         cause=cause,
         hint="give a size, and compile the model once for each: "
-        + f"dims={{{symbols[0].name!r}: {symbols[0].hint}}}",
+        + f"dims={{{symbols[0].name!r}: {symbols[0].hint * symbols[0].unit}}}",
     )
 
 
@@ -241,7 +306,7 @@ class _Kernels:
                 )
                 for each in conditions
             )
-            for sizes in _combinations(self.symbols)
+            for sizes in combinations(self.symbols)
         )
 
     def _refused(self, name: str, failure: CompileError | None) -> XyntraError:
@@ -356,22 +421,6 @@ def _checked(outcome: CompiledKernel | CompileError) -> CompiledKernel:
 
 
 def _nothing() -> None: ...
-
-
-def _combinations(symbols: Sequence[FreeSymbol]) -> Iterator[dict[str, int]]:
-    """Yield sizes for which guards are looked at: all of them, or those near ends, and some."""
-    total = 1
-    for symbol in symbols:
-        total *= len(symbol.sizes)
-    choices = []
-    for symbol in symbols:
-        sizes: Sequence[int] = symbol.sizes
-        if total > _MOST_TRIED:
-            step = max(1, len(sizes) // _EACH)
-            sizes = sorted({*sizes[:_EACH], *sizes[::step], *sizes[-_EACH:]})
-        choices.append(sizes)
-    for sizes in product(*choices):
-        yield {each.identifier: size for each, size in zip(symbols, sizes, strict=True)}
 
 
 def _words(architecture: str) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xyntra.dialects.sizes import constant, symbol
-from xyntra.plan.free import FreeSymbol, Guard
+from xyntra.plan.free import FreeSymbol, Guard, with_defined
 
 __all__ = ["SizeClass", "size_classes"]
 
@@ -40,16 +40,18 @@ class SizeClass:
 
 def size_classes(symbols: Sequence[FreeSymbol]) -> tuple[SizeClass, ...]:
     """Return the classes, the one of the smallest sizes first."""
+    free = [each for each in symbols if not each.definition]
     product = constant(1)
-    for each in symbols:
+    for each in free:
         product *= symbol(each.identifier)
-    least = prod(each.low for each in symbols)
-    largest = prod(each.high for each in symbols)
-    found = [SizeClass("", (), _sizes_of(symbols, largest))]
+    least = prod(each.low for each in free)
+    largest = prod(each.high for each in free)
+    found = [SizeClass("", (), with_defined(symbols, _sizes_of(free, largest)))]
     most = largest // _STEP
     while most >= max(_LEAST, least) and len(found) < _MOST:
         guard = "<=", str(product), str(most)
-        found.insert(0, SizeClass(f"upto{most}", (guard,), _sizes_of(symbols, most)))
+        hints = with_defined(symbols, _sizes_of(free, most))
+        found.insert(0, SizeClass(f"upto{most}", (guard,), hints))
         most //= _STEP
     return tuple(found)
 

@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.sizes.agreement import OPERATIONS_DIFFER, agree
-from xyntra.plan.free import FreeSymbol
+from xyntra.plan.free import FreeSymbol, with_defined
 
 __all__ = ["check_ends"]
 
@@ -58,10 +58,11 @@ def _at_an_end(symbols: Sequence[FreeSymbol], sizes: Sizes) -> bool:
 
 
 def _points(symbols: Sequence[FreeSymbol], usual: Sizes) -> Iterator[dict[str, int]]:
-    for symbol in symbols:
-        sizes = symbol.sizes
+    free = [each for each in symbols if not each.definition]
+    for symbol in free:
+        sizes = symbol.values
         last = len(sizes) - 1
         for place in sorted({0, min(1, last), min(2, last), last // 2, max(0, last - 1), last}):
-            yield {**usual, symbol.identifier: sizes[place]}
-    if len(symbols) > 1:
-        yield {each.identifier: each.high for each in symbols}
+            yield with_defined(symbols, {**usual, symbol.identifier: sizes[place]})
+    if len(free) > 1:
+        yield with_defined(symbols, {each.identifier: each.high for each in free})

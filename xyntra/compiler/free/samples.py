@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice, product
 
-from xyntra.plan.free import FreeSymbol
+from xyntra.dialects.sizes import Expr, constant, parse, symbol
+from xyntra.plan.free import FreeSymbol, with_defined
 
-__all__ = ["Samples", "sample_sets", "symbols_of"]
+__all__ = ["Samples", "combinations", "sample_sets", "symbols_of", "with_related"]
 
 Samples = tuple[dict[str, int], ...]
 """Sizes of the symbols, by their identifiers."""
@@ -22,22 +25,59 @@ _LEAST = 11
 _USUAL = 128
 _FEW = 8
 _SAMPLES = 4
+_LOOKED_AT = 40
+_MOST_LOOKED_AT = 5000
+"""Sizes of each symbol, and combinations of them, that are tried, the nearest first."""
+_MOST_TRIED = 20_000
+"""Combinations of sizes up to which each one is looked at."""
+_EACH = 64
+"""Sizes of a dimension up to which, and ends of its range to which, each is looked at otherwise."""
 _PRIMES = [n for n in range(_LEAST, 4000) if all(n % d for d in range(2, int(n**0.5) + 1))]
 
 
-def symbols_of(ranges: Mapping[str, Sequence[int]]) -> tuple[FreeSymbol, ...]:
-    """Return the symbols for ranges, given as low, high and step by name."""
+def symbols_of(
+    ranges: Mapping[str, Sequence[int]], relations: Mapping[str, Expr] | None = None
+) -> tuple[FreeSymbol, ...]:
+    """Return the symbols of free dimensions, those first that others are defined by.
+
+    Args:
+        ranges: low, high and step by name.
+        relations: of sizes that these decide, expressions of their names.
+    """
     found: list[FreeSymbol] = []
     for name, (low, high, step) in ranges.items():
-        base = re.sub(r"\W", "_", name, flags=re.ASCII) or "n"
-        base = f"n{base}" if base[0].isdigit() else base
-        identifier, number = base, 1
-        while identifier in [each.identifier for each in found]:
-            number += 1
-            identifier = f"{base}{number}"
         usual = min(high, max(low, _USUAL if high > _FEW * _LEAST else 1))
-        found.append(FreeSymbol(name, identifier, low, high, step, usual, usual))
+        identifier = _identifier(name, found)
+        unit = step if low % step == 0 else 1
+        values = (low // unit, high // unit, step // unit, usual // unit, usual // unit)
+        found.append(FreeSymbol(name, identifier, *values, unit=unit))
+    return with_related(found, relations or {})
+
+
+def with_related(
+    symbols: Sequence[FreeSymbol], relations: Mapping[str, Expr]
+) -> tuple[FreeSymbol, ...]:
+    """Return symbols and those of `relations`, whose expressions are of the former's names."""
+    found = list(symbols)
+    known = {each.name: constant(each.unit) * symbol(each.identifier) for each in symbols}
+    ranges = {each.identifier: (each.low, each.high) for each in symbols}
+    hints = {each.identifier: each.hint for each in symbols}
+    for name, relation in relations.items():
+        own = relation.replaced(known)
+        (low, high), usual = own.bounds(ranges), own.at(hints)
+        identifier = _identifier(name, found)
+        found.append(FreeSymbol(name, identifier, low, high, 1, usual, usual, str(own)))
     return tuple(found)
+
+
+def _identifier(name: str, others: Sequence[FreeSymbol]) -> str:
+    base = re.sub(r"\W+", "_", name, flags=re.ASCII) or "n"
+    base = f"n{base}" if base[0].isdigit() else base
+    identifier, number = base, 1
+    while identifier in [each.identifier for each in others]:
+        number += 1
+        identifier = f"{base}{number}"
+    return identifier
 
 
 def sample_sets(symbols: Sequence[FreeSymbol]) -> Iterator[Samples]:
@@ -53,36 +93,94 @@ def sample_sets(symbols: Sequence[FreeSymbol]) -> Iterator[Samples]:
                 yield found
 
 
+def combinations(
+    symbols: Sequence[FreeSymbol], most: int = _MOST_TRIED
+) -> Iterator[dict[str, int]]:
+    """Yield combinations of sizes: all, where they are not more than `most`, or those near ends."""
+    total = 1
+    free = [each for each in symbols if not each.definition]
+    for each in free:
+        total *= len(each.values)
+    choices = []
+    for each in free:
+        sizes: Sequence[int] = each.values
+        if total > most:
+            step = max(1, len(sizes) // _EACH)
+            sizes = sorted({*sizes[:_EACH], *sizes[::step], *sizes[-_EACH:]})
+        choices.append(sizes)
+    for sizes in product(*choices):
+        named = {each.identifier: size for each, size in zip(free, sizes, strict=True)}
+        yield with_defined(symbols, named)
+
+
 def _near(symbols: Sequence[FreeSymbol], *, inside: bool, skipped: int) -> Samples | None:
     """Return samples near usual sizes; None where a range has too few numbers that serve.
 
     Args:
         symbols: what has sizes.
-        inside: whether none is beyond its range.
+        inside: whether none is beyond its range, if that has enough.
         skipped: how many of the nearest ones are left out.
     """
+    free = [each for each in symbols if not each.definition]
+    defined = {
+        name for each in symbols if each.definition for name in parse(each.definition).symbols
+    }
+    choices = []
+    for each in free:
+        sizes = _fitting(each, inside=inside)
+        if len(sizes) < skipped + _SAMPLES:  # of this range no more than of any other one
+            sizes = _fitting(each, inside=False)
+        if each.identifier in defined and each.step == 1:
+            sizes += [2 * size for size in sizes if not inside or 2 * size <= each.high]
+        near = sorted(sizes, key=partial(_distance, each.hint))
+        choices.append(near[skipped:])
     taken: set[int] = set()
-    found: list[dict[str, int]] = [{} for _ in range(_SAMPLES)]
-    for symbol in symbols:
-        near = sorted(
-            (size for size in _fitting(symbol, inside=inside) if size not in taken),
-            key=lambda size: abs(size - symbol.hint),
-        )[skipped : skipped + _SAMPLES]
-        if len(near) < _SAMPLES:
+    found: list[dict[str, int]] = []
+    for _ in range(_SAMPLES):
+        sample = _untaken(symbols, free, choices, taken)
+        if sample is None:
             return None
-        taken.update(near)
-        for sample, size in zip(found, near, strict=True):
-            sample[symbol.identifier] = size
+        taken.update(sample.values())
+        found.append(sample)
     return tuple(found)
 
 
-def _fitting(symbol: FreeSymbol, *, inside: bool) -> list[int]:
+def _untaken(
+    symbols: Sequence[FreeSymbol],
+    free: Sequence[FreeSymbol],
+    choices: Sequence[Sequence[int]],
+    taken: set[int],
+) -> dict[str, int] | None:
+    """Return the nearest sizes of which none is taken, and those that they decide are telling."""
+    left = [[size for size in sizes if size not in taken][:_LOOKED_AT] for sizes in choices]
+    for sizes in islice(product(*left), _MOST_LOOKED_AT):
+        pairs = zip(free, sizes, strict=True)
+        sample = with_defined(symbols, {each.identifier: size for each, size in pairs})
+        values = list(sample.values())
+        others = [sample[each.identifier] for each in symbols if each.definition]
+        if len({*values} - taken) == len(values) and all(map(_is_telling, others)):
+            return sample
+    return None
+
+
+def _distance(hint: int, size: int) -> tuple[bool, int]:
+    """Order sizes by how near they are; those beside powers of two come last."""
+    beside = any(each & (each - 1) == 0 for each in (size - 1, size + 1))
+    return beside, abs(size - hint)
+
+
+def _is_telling(size: int) -> bool:
+    """Tell whether a number is hardly one that a model has for another reason."""
+    return size >= _LEAST and all(size % divisor for divisor in (2, 3, 5))
+
+
+def _fitting(free: FreeSymbol, *, inside: bool) -> list[int]:
     """Return sizes that can be told from other numbers."""
-    if symbol.step > 1:
-        sizes = symbol.sizes if inside else range(symbol.low, 4000, symbol.step)
-        factors = [size for size in sizes if size // symbol.step in _PRIMES]
+    if free.step > 1:
+        sizes = free.values if inside else range(free.low, 4000, free.step)
+        factors = [size for size in sizes if size // free.step in _PRIMES]
         return factors or [size for size in sizes if size >= _LEAST]
     if inside:
-        return [size for size in _PRIMES if symbol.low <= size <= symbol.high]
-    near = max(symbol.low, min(symbol.hint, 1000))
+        return [size for size in _PRIMES if free.low <= size <= free.high]
+    near = max(free.low, min(free.hint, 1000))
     return [size for size in _PRIMES if size >= min(near, _USUAL)][:40]

@@ -10,9 +10,11 @@ from typing import Any
 
 from xyntra.compiler.inputs.aliases import read_aliases
 from xyntra.compiler.inputs.constants import Constants, constants_of
+from xyntra.compiler.inputs.dimensions import read_dims, unknown_size
+from xyntra.dialects.sizes import parse
 from xyntra.errors import InputError
 
-__all__ = ["Sizes", "range_of", "sizes_of"]
+__all__ = ["Sizes", "sizes_of"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Sizes:
         dims: sizes of named dimensions.
         ranges: least and largest sizes, and the step between, of dimensions that stay free.
         named: of shapes in which names of these stand, the name in each place, or "".
+        relations: of dimensions that others decide, expressions of the names of these.
         constants: values of inputs, which then are none.
         values: those that other inputs have in calls, where a shape depends on them.
         aliases: inputs that outputs are written over, by the names of the outputs.
@@ -36,6 +39,7 @@ class Sizes:
     aliases: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    relations: Mapping[str, str] = field(default_factory=dict)
 
 
 def sizes_of(
@@ -50,11 +54,15 @@ def sizes_of(
     Raises:
         InputError: they hold something else.
     """
-    fixed, ranges = _dims(dims)
+    given = read_dims(dims)
+    fixed, ranges = given.fixed, given.ranges
+    least = {**fixed, **{name: low for name, (low, _, _) in ranges.items()}}
+    least.update({name: parse(text).at(least) for name, text in given.relations.items()})
+    free = {*ranges, *given.relations}
     shapes, named = {}, {}
     for name, shape in _shapes(inputs).items():
-        shapes[name] = tuple(_placed(size, name, fixed, ranges) for size in shape)
-        names = tuple(size if isinstance(size, str) and size in ranges else "" for size in shape)
+        shapes[name] = tuple(_placed(size, name, least) for size in shape)
+        names = tuple(size if isinstance(size, str) and size in free else "" for size in shape)
         if any(names):
             named[name] = names
     return Sizes(
@@ -65,42 +73,17 @@ def sizes_of(
         aliases=read_aliases(aliases),
         ranges=ranges,
         named=named,
+        relations=given.relations,
     )
 
 
-def range_of(name: str, sizes: range, place: str) -> tuple[int, int, int]:
-    """The least and the largest size of a range, and the step between.
-
-    Raises:
-        InputError: `dimension-range`, it is empty, or has sizes below 1.
-    """
-    if not sizes or sizes[0] < 1 or sizes.step < 1:
-        raise InputError(
-            "dimension-range",
-            f"'{name}' cannot have the sizes {sizes}",
-            place=place,
-            cause="the sizes of a dimension are 1 or more, in rising order",
-            hint=f"dims={{{name!r}: range(1, 513)}} has sizes from 1 to 512",
-        )
-    return sizes[0], sizes[-1], sizes.step
-
-
-def _placed(
-    size: int | str, name: str, fixed: Mapping[str, int], ranges: Mapping[str, tuple[int, int, int]]
-) -> int:
+def _placed(size: int | str, name: str, least: Mapping[str, int]) -> int:
     """A size of a shape; of a name, the size that `dims` gives it, the least one of a range."""
     if not isinstance(size, str):
         return size
-    if size in ranges:
-        return ranges[size][0]
-    if size in fixed:
-        return fixed[size]
-    raise InputError(
-        "unknown-dimension",
-        f"the size of '{size}' is not given",
-        place=f"inputs[{name!r}]",
-        hint=f"dims={{{size!r}: range(1, 513)}}, or dims={{{size!r}: 128}}",
-    )
+    if size in least:
+        return least[size]
+    raise unknown_size(size, f"inputs[{name!r}]")
 
 
 def _shapes(inputs: Any) -> dict[str, tuple[int | str, ...]]:
@@ -158,47 +141,4 @@ def _wrong_shapes(place: str, value: Any) -> InputError:
         f"expected shapes or example arrays, got {repr(value)[:60]}",
         place=place,
         hint=hint,
-    )
-
-
-def _dims(dims: Any) -> tuple[dict[str, int], dict[str, tuple[int, int, int]]]:
-    """Sizes of dimensions, and ranges of sizes of those that stay free."""
-    if dims is None:
-        return {}, {}
-    if not isinstance(dims, Mapping):
-        raise _wrong_dim("dims=", dims)
-    fixed, ranges = {}, {}
-    for name, value in dims.items():
-        if isinstance(value, range):
-            ranges[_dim_name(name)] = range_of(name, value, f"dims[{name!r}]")
-        else:
-            fixed[_dim_name(name)] = _size(name, value)
-    return fixed, ranges
-
-
-def _dim_name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise InputError("shape-type", f"{name!r} is no name of a dimension", place="dims=")
-    return name
-
-
-def _size(name: str, value: Any) -> int:
-    place = f"dims[{name!r}]"
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        size = index(value)
-    except TypeError:
-        raise _wrong_dim(place, value) from None
-    if size < 0:
-        raise InputError("shape-mismatch", f"a dimension cannot have the size {size}", place=place)
-    return size
-
-
-def _wrong_dim(place: str, value: Any) -> InputError:
-    return InputError(
-        "shape-type",
-        f"expected sizes of named dimensions, got {repr(value)[:60]}",
-        place=place,
-        hint="dims={'batch': 1}, or dims={'batch': range(1, 9)} for sizes from 1 to 8",
     )

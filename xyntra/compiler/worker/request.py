@@ -68,6 +68,7 @@ class Request:
         tuned: by `tuning_key` of a kernel the schedules that it is to have, as `write_schedules`
             has them, and the nanoseconds that a launch then took.
         ranges: of dimensions that stay free the least and largest size, and the step, by name.
+        relations: of dimensions that these decide, expressions of their names.
     """
 
     kind: Literal["onnx", "mlir", "torch", "kernel", "array"]
@@ -104,6 +105,7 @@ class Request:
     ranges: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     tuned: dict[str, tuple[str, float]] = field(default_factory=dict)
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    relations: dict[str, str] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -12,17 +12,21 @@ from xyntra.errors import UnsupportedError
 from xyntra.frontends.torch.arrays import dtype_name
 from xyntra.frontends.torch.program import AtenCall, AtenTensor
 
+if TYPE_CHECKING:
+    from xyntra.frontends.torch.exported_sizes import ExportedSizes
+
 __all__ = ["call_of", "memory_order", "tensor_type"]
 
 _STRIDED = ("as_strided", "as_strided_copy", "as_strided_scatter")
 """Operators that read memory, of which programs otherwise know nothing."""
 
 
-def call_of(node: torch.fx.Node) -> AtenCall:
+def call_of(node: torch.fx.Node, sizes: ExportedSizes | None = None) -> AtenCall:
     """Return a node as a call with all arguments of the operator's schema.
 
     Args:
         node: calls an operator or `getitem`; `meta["val"]` holds its results as fake tensors.
+        sizes: those that are free.
 
     Raises:
         UnsupportedError: it calls something else, or a shape, dtype or argument is not supported.
@@ -30,8 +34,8 @@ def call_of(node: torch.fx.Node) -> AtenCall:
     place = label = _label(node)
     if node.target is operator.getitem:
         source, index = node.args
-        arguments = {"source": _value(source, place), "index": index}
-        return AtenCall(node.name, "getitem", label, arguments, (_result(node, place),))
+        arguments = {"source": _value(source, place, sizes), "index": index}
+        return AtenCall(node.name, "getitem", label, arguments, (_result(node, place, sizes),))
     if isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool)):
         raise UnsupportedError(
             "torch-data-dependent",
@@ -49,23 +53,26 @@ def call_of(node: torch.fx.Node) -> AtenCall:
     schema = node.target._schema
     given = dict(zip((each.name for each in schema.arguments), node.args, strict=False))
     defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
-    arguments = {k: _value(v, place) for k, v in {**defaults, **given, **node.kwargs}.items()}
+    everything = {**defaults, **given, **node.kwargs}
+    arguments = {k: _value(v, place, sizes) for k, v in everything.items()}
     if node.target._opname in _STRIDED:
         arguments["memory_order"] = _whole_memory_order(node.args[0].meta["val"])
-    return AtenCall(node.name, str(node.target), label, arguments, _results(node, place))
+    return AtenCall(node.name, str(node.target), label, arguments, _results(node, place, sizes))
 
 
-def tensor_type(value: torch.Tensor, place: str) -> AtenTensor:
-    """Return the dtype and the static shape of a tensor.
+def tensor_type(value: torch.Tensor, place: str, sizes: ExportedSizes | None = None) -> AtenTensor:
+    """Return the dtype and the shape of a tensor.
 
     Args:
         value: the tensor; fake ones have no more than that.
         place: names it in errors.
+        sizes: those that are free; without, the shape has to be static.
 
     Raises:
         UnsupportedError: its shape is not static, or its dtype or layout is not supported.
     """
-    if not all(type(size) is int for size in value.shape):
+    is_static = all(type(size) is int for size in value.shape)
+    if not is_static and sizes is None:
         raise UnsupportedError(
             "dimension-range",
             f"a shape is not static: {list(value.shape)}",
@@ -79,7 +86,10 @@ def tensor_type(value: torch.Tensor, place: str) -> AtenTensor:
             f"tensors of {value.dtype} ({value.layout}) are not supported",
             place=place,
         )
-    return AtenTensor(name, tuple(value.shape))
+    if is_static or sizes is None:
+        return AtenTensor(name, tuple(value.shape))
+    texts = tuple(sizes.text(size, place) for size in value.shape)
+    return AtenTensor(name, tuple(map(sizes.example, value.shape)), texts)
 
 
 def memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
@@ -111,16 +121,19 @@ def _whole_memory_order(value: torch.Tensor) -> list[int] | None:
     return list(order) if whole else None
 
 
-def _result(node: torch.fx.Node, place: str) -> AtenTensor | None:
+def _result(node: torch.fx.Node, place: str, sizes: ExportedSizes | None) -> AtenTensor | None:
     value = node.meta.get("val")
-    return tensor_type(value, f"node '{place}'") if isinstance(value, torch.Tensor) else None
+    at = f"node '{place}'"
+    return tensor_type(value, at, sizes) if isinstance(value, torch.Tensor) else None
 
 
-def _results(node: torch.fx.Node, place: str) -> tuple[AtenTensor | None, ...]:
+def _results(
+    node: torch.fx.Node, place: str, sizes: ExportedSizes | None
+) -> tuple[AtenTensor | None, ...]:
     value = node.meta.get("val")
     values = value if isinstance(value, (tuple, list)) else [value]
     at = f"node '{place}'"
-    return tuple(tensor_type(v, at) if isinstance(v, torch.Tensor) else None for v in values)
+    return tuple(tensor_type(v, at, sizes) if isinstance(v, torch.Tensor) else None for v in values)
 
 
 def _label(node: torch.fx.Node) -> str:
@@ -130,12 +143,15 @@ def _label(node: torch.fx.Node) -> str:
     return f"{path}/{node.name}" if path else node.name
 
 
-def _value(value: Any, place: str) -> Any:
+def _value(value: Any, place: str, sizes: ExportedSizes | None) -> Any:
     """Return an argument of a node as JSON."""
     if isinstance(value, torch.fx.Node):
+        found = value.meta.get("val")
+        if isinstance(found, torch.SymInt) and sizes is not None:
+            return {"size": sizes.text(found, f"node '{place}'")}
         return {"value": value.name}
     if isinstance(value, (tuple, list)):
-        return [_value(each, place) for each in value]
+        return [_value(each, place, sizes) for each in value]
     if isinstance(value, torch.dtype):
         return {"dtype": dtype_name(value) or str(value)}
     if isinstance(value, (torch.device, torch.layout, torch.memory_format)):

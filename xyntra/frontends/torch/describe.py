@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from xyntra.errors import UnsupportedError
 from xyntra.frontends.torch.arrays import array_of
 from xyntra.frontends.torch.calls import call_of, tensor_type
+from xyntra.frontends.torch.exported_sizes import DimensionNames, ExportedSizes
 from xyntra.frontends.torch.program import (
     INLINE_BYTES,
     AtenInput,
@@ -21,40 +23,81 @@ from xyntra.frontends.torch.program import (
 )
 from xyntra.frontends.torch.reducing import ReducedProgram
 
-__all__ = ["Described", "describe"]
+__all__ = ["DescribedProgram", "describe"]
 
-Described = tuple[AtenProgram, dict[str, "np.ndarray[Any, Any]"], list[Any]]
-"""A program, its weights by name, and its outputs: positions of results, or ("constant", value)."""
+_CONDITIONS = ("_assert_scalar", "sym_constrain_range", "sym_constrain_range_for_size")
+"""Operators that say what is known of sizes."""
 
 
-def describe(reduced: ReducedProgram) -> Described:
+@dataclass(frozen=True)
+class DescribedProgram:
+    """A program as data.
+
+    Attributes:
+        program: without its larger weights.
+        weights: these, by name.
+        leaves: its outputs: positions of results, or ("constant", value).
+    """
+
+    program: AtenProgram
+    weights: dict[str, np.ndarray[Any, Any]]
+    leaves: list[Any]
+
+
+def describe(reduced: ReducedProgram, names: DimensionNames | None = None) -> DescribedProgram:
     """Return a program as data, with its weights as arrays that share the module's memory.
 
+    Args:
+        reduced: the program.
+        names: of dimensions that are free.
+
     Raises:
-        UnsupportedError: a shape is not static, a dtype is not supported, an output is no tensor,
-            the program changes its state, or it has control flow.
+        UnsupportedError: a size depends on values, a dtype is not supported, an output is no
+            tensor, the program changes its state, or it has control flow.
     """
-    return _Describer(reduced).run()
+    return _Describer(reduced, names or {}).run()
 
 
 class _Describer:
-    def __init__(self, reduced: ReducedProgram) -> None:
+    def __init__(self, reduced: ReducedProgram, names: DimensionNames) -> None:
         self.reduced = reduced
         self.nodes = {node.name: node for node in reduced.graph.nodes}
+        self.sizes = ExportedSizes(reduced.range_constraints, self._tensors(), names)
         self.weights: dict[str, np.ndarray[Any, Any]] = {}
         self.storages: dict[tuple[Any, ...], str] = {}
         self.inputs: list[AtenInput] = []
         self.parameters: list[AtenParameter] = []
 
-    def run(self) -> Described:
+    def run(self) -> DescribedProgram:
         for spec in self.reduced.input_specs:
             self._input(spec)
-        calls = [call_of(n) for n in self.reduced.graph.nodes if n.op == "call_function"]
+        nodes = [n for n in self.reduced.graph.nodes if n.op == "call_function"]
+        calls = [call_of(n, self.sizes) for n in nodes if not self._is_of_sizes(n)]
         outputs, layout = self._outputs()
         program = AtenProgram(
-            tuple(self.inputs), tuple(self.parameters), tuple(calls), tuple(outputs)
+            tuple(self.inputs),
+            tuple(self.parameters),
+            tuple(calls),
+            tuple(outputs),
+            symbols=self.sizes.symbols(),
+            guards=self.sizes.guards(),
         )
-        return program, self.weights, layout
+        return DescribedProgram(program, self.weights, layout)
+
+    def _tensors(self) -> list[tuple[str, torch.Tensor]]:
+        """Return the inputs of users that are tensors."""
+        specs = self.reduced.input_specs
+        named = [spec.arg.name for spec in specs if spec.kind == InputKind.USER_INPUT]
+        values = [(each, self.nodes[each].meta.get("val")) for each in named if each in self.nodes]
+        return [(name, value) for name, value in values if isinstance(value, torch.Tensor)]
+
+    def _is_of_sizes(self, node: torch.fx.Node) -> bool:
+        """Tell whether a node computes a size, or a condition on sizes, which guards hold."""
+        if not self.sizes.are_free:
+            return False
+        if isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool)):
+            return True
+        return getattr(node.target, "_opname", None) in _CONDITIONS
 
     def _input(self, spec: Any) -> None:
         if isinstance(spec.arg, ConstantArgument):
@@ -65,7 +108,7 @@ class _Describer:
             )
         name = spec.arg.name
         if spec.kind == InputKind.USER_INPUT:
-            type_ = tensor_type(self.nodes[name].meta["val"], f"input '{name}'")
+            type_ = tensor_type(self.nodes[name].meta["val"], f"input '{name}'", self.sizes)
             self.inputs.append(AtenInput(name, type_))
         elif self.nodes[name].users:
             self._parameter(name, spec.target)

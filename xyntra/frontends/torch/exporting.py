@@ -28,13 +28,16 @@ _MORE = ("_native_batch_norm_legit",)
 
 
 def export_module(
-    module: torch.nn.Module, inputs: Mapping[str, Any] | Sequence[Any] | None
+    module: torch.nn.Module,
+    inputs: Mapping[str, Any] | Sequence[Any] | None,
+    dynamic_shapes: Any = None,
 ) -> torch.export.ExportedProgram:
     """Return a module exported for example inputs.
 
     Args:
         module: the module, in the mode (training or not) that it is to run in.
         inputs: tensors, numpy arrays or shapes (of float32), in order or by name, on any device.
+        dynamic_shapes: which of their dimensions are free, as `torch.export.export` takes them.
 
     Raises:
         InputError: there are no example inputs, or the module does not take them.
@@ -52,7 +55,9 @@ def export_module(
     keywords = {k: _example(v, device) for k, v in given.items()}
     try:
         with torch.no_grad(), _quietly(), _without_python_code():
-            return torch.export.export(module, arguments, keywords, strict=False)
+            return torch.export.export(
+                module, arguments, keywords, dynamic_shapes=dynamic_shapes, strict=False
+            )
     except XyntraError:  # of a module that interprets TorchScript
         raise
     except Exception as error:  # torch.export raises whatever the module and the tracer raise
@@ -96,7 +101,8 @@ def decomposed(program: torch.export.ExportedProgram) -> ReducedProgram:
         raise _failure(error) from error
     signature = whole.graph_signature
     specs = signature.input_specs, signature.output_specs
-    return ReducedProgram(whole.graph, *specs, whole.state_dict, whole.constants)
+    held = whole.state_dict, whole.constants, whole.range_constraints
+    return ReducedProgram(whole.graph, *specs, *held)
 
 
 @cache
@@ -148,6 +154,14 @@ def _example(value: Any, device: torch.device) -> Any:
 
 def _failure(error: Exception) -> UnsupportedError:
     text = str(error)
+    if "Constraints violated" in text or "dynamic_shapes" in text:
+        return UnsupportedError(
+            "free-dimension",
+            "PyTorch cannot leave these dimensions free",
+            cause=text,
+            hint="leave a dimension that has one size out of dynamic_shapes; Dim.AUTO leaves free"
+            " what can be, and an example of size 1 or 0 is taken for a size",
+        )
     if "data-dependent" in text or "GuardOnDataDependent" in type(error).__name__:
         return UnsupportedError(
             "torch-data-dependent",

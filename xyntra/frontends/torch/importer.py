@@ -6,7 +6,7 @@ Weights become arguments of `main`, named by `xyntra.parameter`; small ones are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -24,6 +24,7 @@ from xyntra.frontends.torch.node import (
     unknown_operator,
 )
 from xyntra.frontends.torch.program import AtenCall, AtenProgram, AtenRequirement, AtenTensor
+from xyntra.frontends.torch.sized_program import program_at
 
 __all__ = ["import_program"]
 
@@ -34,6 +35,7 @@ def import_program(
     context: ir.Context,
     max_tensor_bytes: int,
     find: Callable[[str], Handler | None] = find_handler,
+    sizes: Mapping[str, int] | None = None,
 ) -> ir.Module:
     """Import a program that `Program.to_bytes` wrote.
 
@@ -42,14 +44,18 @@ def import_program(
         context: where to build, with the xyntra dialect loaded.
         max_tensor_bytes: refuse programs with a larger tensor.
         find: the importer of an operator by its name; None where there is none.
+        sizes: of dimensions that are free, by name; the others have those of the example.
 
     Returns:
         A module with one function `main`, as the importer of ONNX makes it.
 
     Raises:
-        UnsupportedError: an operator, or a use of one, is not supported, with the node's name.
+        UnsupportedError: an operator, or a use of one, is not supported, with the node's name, or
+            the program was traced for other sizes.
+        InputError: `sizes` has a name that is not that of a dimension.
     """
-    return _Importer(AtenProgram.from_bytes(data), context, max_tensor_bytes, find).run()
+    program = program_at(AtenProgram.from_bytes(data), sizes or {})
+    return _Importer(program, context, max_tensor_bytes, find).run()
 
 
 class _Importer:

@@ -2,7 +2,8 @@
 """An exported program as plain data: what the exporting process writes and the worker reads.
 
 Arguments of nodes are JSON values; what JSON lacks is an object of one key: `{"value": name}` is a
-value of the program, `{"dtype": name}` an element type.
+value of the program, `{"dtype": name}` an element type, and `{"size": expression}` a number that
+depends on the sizes of inputs.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import numpy as np
 from xyntra.frontends.weight_types import dtype_of
 
 __all__ = [
+    "HAS_FREE_SIZE",
     "INLINE_BYTES",
     "AtenCall",
     "AtenInput",
     "AtenParameter",
     "AtenProgram",
     "AtenRequirement",
+    "AtenSymbol",
     "AtenTensor",
     "call_operators",
 ]
@@ -30,13 +33,23 @@ __all__ = [
 INLINE_BYTES = 1024
 """Tensors up to this size are part of the program, as in models of ONNX."""
 
+HAS_FREE_SIZE = "has_free_size"
+"""An argument of calls of which another one is a size that is free."""
+
 
 @dataclass(frozen=True)
 class AtenTensor:
-    """The dtype (numpy's name) and the static shape of a value."""
+    """The type of a value.
+
+    Attributes:
+        dtype: numpy's name.
+        shape: its size in every dimension; of one that is free, the size in the example.
+        sizes: the expressions of these, where any is free.
+    """
 
     dtype: str
     shape: tuple[int, ...]
+    sizes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +117,24 @@ class AtenRequirement:
 
 
 @dataclass(frozen=True)
+class AtenSymbol:
+    """A size that is free.
+
+    Attributes:
+        name: what users call it.
+        identifier: what expressions call it.
+        example: its size in the example.
+        low, high: its least and its largest size; None where none is the largest.
+    """
+
+    name: str
+    identifier: str
+    example: int
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True)
 class AtenProgram:
     """A program without the elements of its larger weights.
 
@@ -114,6 +145,8 @@ class AtenProgram:
         outputs: names of values.
         requirements: what calls have to fulfil.
         output_names: what callers know the outputs by; empty where they are numbered.
+        symbols: the sizes that are free.
+        guards: what has to hold of them: "==", "!=", "<" or "<=", and two expressions.
     """
 
     inputs: tuple[AtenInput, ...]
@@ -122,6 +155,8 @@ class AtenProgram:
     outputs: tuple[str, ...]
     requirements: tuple[AtenRequirement, ...] = ()
     output_names: tuple[str, ...] = ()
+    symbols: tuple[AtenSymbol, ...] = ()
+    guards: tuple[tuple[str, str, str], ...] = ()
 
     def to_bytes(self) -> bytes:
         """Return the program as JSON."""
@@ -150,6 +185,8 @@ class AtenProgram:
             tuple(fields["outputs"]),
             tuple(AtenRequirement(each["name"], each["texts"]) for each in fields["requirements"]),
             tuple(fields["output_names"]),
+            tuple(AtenSymbol(**each) for each in fields["symbols"]),
+            tuple((kind, left, right) for kind, left, right in fields["guards"]),
         )
 
 
@@ -159,4 +196,4 @@ def call_operators(data: bytes) -> dict[str, str]:
 
 
 def _type(fields: dict[str, Any]) -> AtenTensor:
-    return AtenTensor(fields["dtype"], tuple(fields["shape"]))
+    return AtenTensor(fields["dtype"], tuple(fields["shape"]), tuple(fields["sizes"]))

@@ -48,6 +48,7 @@ class ReducedProgram:
         output_specs: of the program's signature.
         state_dict: parameters and buffers by name.
         constants: tensors by name.
+        range_constraints: the ranges of sizes that are free.
     """
 
     graph: torch.fx.Graph
@@ -55,6 +56,7 @@ class ReducedProgram:
     output_specs: list[OutputSpec]
     state_dict: Mapping[str, Any]
     constants: Mapping[str, Any]
+    range_constraints: Mapping[Any, Any]
 
 
 def reduce_program(
@@ -130,7 +132,8 @@ class _Reducer:
         self.graph.output(tuple(results))
         self.graph.eliminate_dead_code()
         inputs = self.program.graph_signature.input_specs
-        held = self.program.state_dict, self.program.constants
+        program = self.program
+        held = program.state_dict, program.constants, program.range_constraints
         return ReducedProgram(self.graph, inputs, specs, *held)
 
     def _value(self, node: _Node) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.bound_sizes import SizeBinder
+from xyntra.plan.free import with_defined
 from xyntra.plan.sized import every_step, sized_plan
 from xyntra.targets.cpu.program import CpuProgram
 
@@ -37,7 +38,7 @@ class FreeProgram:
             raise ValueError("no dimension of the plan is free")
         self._plan, self._free = artifact.plan, free
         self._binder = SizeBinder(artifact.plan)
-        hints = {each.identifier: each.hint for each in free.symbols}
+        hints = with_defined(free.symbols, {each.identifier: each.hint for each in free.symbols})
         usual = sized_plan(artifact.plan, free, hints)
         static = replace(artifact, plan=usual.plan)
         self._base = CpuProgram(static, weights, threads, every_step(artifact.plan, free))

@@ -18,9 +18,10 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.sizes.session import sized, sized_strides
 from xyntra.passes.lower.cpu.schedule.emitter import Choices
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
-from xyntra.passes.lower.loops.memrefs import has_static_layout, root, span
+from xyntra.passes.lower.loops.memrefs import has_static_layout, root
 
 __all__ = [
     "GatherChoices",
@@ -354,12 +355,15 @@ def _of_load(op: ir.Operation, places: Sequence[Variation]) -> Variation | None:
     if not has_static_layout(memory) or str(ir.MemRefType(memory.type).element_type) == "i1":
         return None
     if Variation.STEP in places:
-        steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
+        steps = sized_strides(ir.MemRefType(memory.type))
         moves = [step for step, kind in zip(steps, places, strict=True) if kind is Variation.STEP]
         return Variation.LANES if moves == [1] and Variation.LANES not in places else None
     if Variation.LANES not in places:
         return Variation.UNIFORM
-    return Variation.LANES if span(memory) < _MAX_SPAN else None
+    kind = ir.MemRefType(memory.type)
+    pairs = zip(map(sized, kind.shape), sized_strides(kind), strict=True)
+    is_near = 1 + sum((size - 1) * step for size, step in pairs) < _MAX_SPAN
+    return Variation.LANES if is_near else None
 
 
 @dataclass(frozen=True)

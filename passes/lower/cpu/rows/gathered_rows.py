@@ -21,6 +21,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.sizes.session import size_value, sized_strides
 from xyntra.passes.lower.cpu.rows.gather_plan import (
     GatherChoices,
     GatherPlan,
@@ -284,7 +285,7 @@ class GatheredRows:
         memory, *places = op.operands
         kinds = [self.plan.kinds.get(place, Variation.UNIFORM) for place in places]
         flat = self.flat[memory]
-        steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
+        steps = sized_strides(ir.MemRefType(memory.type))
         known = [
             integers.muli(uniform.get(place, place), index(step))
             for place, step, kind in zip(places, steps, kinds, strict=True)
@@ -331,7 +332,7 @@ class GatheredRows:
     def _start_of(self, op: ir.Operation, uniform: Values) -> ir.Value:
         """Return where the row of an element starts."""
         memory, *places = op.operands
-        steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
+        steps = sized_strides(ir.MemRefType(memory.type))
         parts = [
             integers.muli(uniform.get(place, place), index(step))
             for place, step in zip(places[:-1], steps, strict=False)
@@ -401,6 +402,10 @@ def _scaled(places: ir.Value, step: int, lanes: int) -> ir.Value:
     if step == 1:
         return places
     kind = ir.VectorType(places.type)
+    told = size_value(step)
+    if told is not None:
+        number = emit("arith.index_cast", [told], kind.element_type)
+        return emit("arith.muli", [places, broadcast(number, lanes)], kind)
     factor = emit(
         "arith.constant",
         [],

@@ -19,6 +19,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.analysis.loop_bounds import number_of
 from xyntra.passes.analysis.owners import owner_of
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.cpu.rows.vector_reduction import combine, identity
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.loop_builder import carrying_loop, index, plus
@@ -91,6 +92,8 @@ def _plan(whole: ir.Operation, bits: int) -> _Scan | None:
     kind = str(scan.combine.results[0].type)
     lanes = bits // _BITS.get(kind, bits)
     target = _line(scan.store, 1, loop)
+    if isinstance(scan.length, Size):  # what is left of it would be another loop for each size
+        return None
     if lanes < 2 or scan.length < lanes or target is None:
         return None
     elements = dict(_elements(scan.element, loop))

@@ -11,7 +11,7 @@ import pytest
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.sizes import Expr, constant, symbol
 from xyntra.passes.analysis.sizes.agreement import Agreement
-from xyntra.passes.analysis.sizes.fit import fit
+from xyntra.passes.analysis.sizes.fit import Fitter
 from xyntra.passes.analysis.sizes.instances import far_sizes, text_at
 from xyntra.passes.analysis.sizes.session import SizeSession, lowering
 from xyntra.passes.analysis.sizes.size import (
@@ -83,13 +83,13 @@ def test_estimates_take_the_hint(session: SizeSession) -> None:
 )
 def test_expressions_are_found_from_values(expression: Expr) -> None:
     samples = [{"b": b, "s": s} for b, s in ((11, 127), (13, 131), (17, 113), (19, 137))]
-    assert fit([expression.at(each) for each in samples], samples) == expression
+    assert Fitter(samples).fit([expression.at(each) for each in samples]) == expression
 
 
 def test_what_is_no_simple_expression_has_none() -> None:
     samples = [{"s": s} for s in (127, 131, 113, 137)]
-    assert fit([min(s["s"], 128) for s in samples], samples) is None
-    assert fit([s["s"] // 2 for s in samples], samples) is None
+    assert Fitter(samples).fit([min(s["s"], 128) for s in samples]) is None
+    assert Fitter(samples).fit([s["s"] // 2 for s in samples]) is None
 
 
 def test_what_is_equal_at_the_sample_can_be_pinned(session: SizeSession) -> None:

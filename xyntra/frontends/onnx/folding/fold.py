@@ -15,6 +15,7 @@ from math import prod
 
 import numpy as np
 
+from xyntra.frontends.onnx.folding.record import fold_record
 from xyntra.frontends.onnx.node import Node
 
 FOLD_LIMIT = 4096
@@ -66,15 +67,18 @@ def fold(node: Node) -> list[np.ndarray] | None:
     """
     rule = _rules().get(node.op_type)
     inputs = [op for op in node.operands if isinstance(op, np.ndarray)]
-    if rule is None or any(array.size > FOLD_LIMIT for array in inputs):
+    record, names = fold_record(), list(node.proto.output)
+    if rule is None or any(array.size > FOLD_LIMIT for array in inputs) or record.keeps(names):
         return None
     try:
         with np.errstate(all="ignore"):
             result = rule(node)
     except TooLargeError:
         return None
-    arrays = [result] if isinstance(result, (np.ndarray, np.generic)) else list(result)
-    return [np.asarray(array) for array in arrays]
+    found = [result] if isinstance(result, (np.ndarray, np.generic)) else list(result)
+    arrays = [np.asarray(array) for array in found]
+    record.note(names, arrays)
+    return arrays
 
 
 def bounded(shape: Sequence[int]) -> tuple[int, ...]:

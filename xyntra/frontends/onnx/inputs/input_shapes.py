@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import onnx
 
+from xyntra.dialects.sizes import Expr
 from xyntra.errors import InputError
 from xyntra.frontends.onnx.inputs.interface import MAX_DIMENSION, Shape, declared_shape, input_dtype
+from xyntra.frontends.onnx.inputs.related_sizes import related_sizes
 from xyntra.suggestions import did_you_mean
 
 __all__ = ["FIXED_BY", "BoundInput", "bind_inputs"]
@@ -58,7 +60,8 @@ def bind_inputs(
         shapes: shapes by input name or `#position`; they must agree with the model's fixed
             dimensions, and a named dimension has one size everywhere. One size alone, under a name
             that is a dimension's and not that of an input of rank 1, is the dimension's.
-        dims: sizes of named dimensions.
+        dims: sizes of named dimensions. Names that are expressions of others, such as "past + seq",
+            have the size that these give.
 
     Raises:
         InputError: `unknown-input`, `unknown-dimension`, `shape-mismatch` or `free-dimension`.
@@ -66,12 +69,15 @@ def bind_inputs(
     types = [(str(value.name), input_dtype(value), declared_shape(value)) for value in inputs]
     declared = {name: shape for name, _, shape in types}
     symbols = list(dict.fromkeys(dim for each in declared.values() for dim in _symbols(each)))
+    related = related_sizes(symbols)
+    symbols += sorted({each for found in related.values() for each in found.symbols} - {*symbols})
     given, sizes = _sorted_out(shapes, declared, symbols)
     for name, size in (dims or {}).items():
         _check_symbol(name, symbols, declared)
         _bind(sizes, name, _Size(size, "dims=", f"dims[{name!r}]"))
     for name, shape in given.items():
         _bind_shape(sizes, name, declared[name], shape)
+    _bind_related(sizes, related)
     bound = [_bound(*each, given.get(each[0]), sizes) for each in types]
     if any(isinstance(dim, str) for _, _, shape, _ in bound for dim in shape):
         raise _free_dimensions(bound, declared, given)
@@ -153,6 +159,16 @@ def _bind(sizes: dict[str, _Size], name: str, size: _Size) -> None:
             f"'{name}' is {known.size} by {known.giver}, but {size.size} by {size.giver}",
             cause="a named dimension has one size everywhere",
         )
+
+
+def _bind_related(sizes: dict[str, _Size], related: Mapping[str, Expr]) -> None:
+    """Give dimensions that others decide their sizes."""
+    for name, expression in related.items():
+        if all(each in sizes for each in expression.symbols):
+            known = {each: sizes[each].size for each in sorted(expression.symbols)}
+            giver = ", ".join(f"{each} = {size}" for each, size in known.items())
+            argument = sizes[min(known)].argument
+            _bind(sizes, name, _Size(expression.at(known), giver, argument))
 
 
 def _bind_shape(sizes: dict[str, _Size], name: str, declared: Declared, given: Shape) -> None:

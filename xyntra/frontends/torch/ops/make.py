@@ -6,7 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 from xyntra.dialects.builder import Operand, Tensor
+from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.torch.node import AtenNode, handles
+from xyntra.frontends.torch.program import HAS_FREE_SIZE
 from xyntra.frontends.weight_types import dtype_of
 
 
@@ -44,11 +46,21 @@ def _filled(node: AtenNode, value: float) -> Operand:
     return Tensor(node.b.fill(node.shape, node.dtype, element.item()), node.dtype)
 
 
+def _counted(node: AtenNode, start: float, step: float, wide: str) -> Tensor:
+    def body() -> Scalar:
+        place = node.b.index(0).cast("int64").cast(wide)
+        return (constant(start, wide) + place * constant(step, wide)).cast(node.dtype)
+
+    return node.b.map(body, dtype=node.dtype, shape=node.shape)
+
+
 @handles("arange")
 def arange(node: AtenNode) -> Operand:
-    """Computed here in the wider type and rounded, as PyTorch does."""
+    """Computed in the wider type and rounded, as PyTorch does; in calls, if its size is free."""
     start = node["start"] if node.has("start") else 0
     step = node["step"] if node.has("step") else 1
     wide = np.float64 if any(isinstance(each, float) for each in (start, step)) else np.int64
+    if node[HAS_FREE_SIZE]:
+        return _counted(node, start, step, np.dtype(wide).name)
     counted = np.arange(node.shape[0], dtype=wide)
     return (start + counted * step).astype(dtype_of(node.dtype))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Images of any size that is a multiple: convolutions with strides, pooling, enlargement."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx_models import make_model
+
+import xyntra
+from xyntra.errors import InputError
+from xyntra.executable import Executable
+
+DIMS = {"b": range(1, 5), "h": range(8, 161, 8), "w": range(8, 161, 8)}
+
+
+def _weights(seed: int, *shape: int) -> np.ndarray[Any, Any]:
+    values = np.random.default_rng(seed).standard_normal(shape)
+    return np.asarray(values / np.sqrt(np.prod(shape[1:])), np.float32)
+
+
+def _detector() -> onnx.ModelProto:
+    """Two levels of features, the smaller one enlarged and put beside the larger one."""
+    op = onnx.helper.make_node
+    same: dict[str, Any] = {"kernel_shape": [3, 3], "pads": [1] * 4}
+    nodes = [
+        op("Conv", ["x", "w1"], ["a"], strides=[2, 2], **same),
+        op("Relu", ["a"], ["b"]),
+        op("Conv", ["b", "w2"], ["c"], strides=[2, 2], **same),
+        op("MaxPool", ["c"], ["d"], **same),
+        op("Resize", ["d", "", "scales"], ["e"], mode="nearest"),
+        op("Concat", ["e", "b"], ["f"], axis=1),
+        op("Conv", ["f", "w3"], ["g"], **same),
+        op("Reshape", ["g", "shape"], ["y"]),
+    ]
+    held = {
+        "w1": _weights(1, 16, 3, 3, 3),
+        "w2": _weights(2, 16, 16, 3, 3),
+        "w3": _weights(3, 8, 32, 3, 3),
+        "scales": np.array([1, 1, 2, 2], np.float32),
+        "shape": np.array([0, 8, -1]),
+    }
+    model: onnx.ModelProto = make_model(nodes, {"x": ["b", 3, "h", "w"]}, ["y"], held)
+    return model
+
+
+@pytest.fixture(scope="module")
+def detector() -> Executable:
+    settings = {"cache": False, "strict": True}
+    return xyntra.compile(_detector(), target="cpu", dims=DIMS, config=settings)
+
+
+@pytest.mark.parametrize("sizes", [(1, 8, 8), (3, 24, 72), (1, 160, 160), (4, 8, 104)])
+def test_images_of_all_sizes(detector: Executable, sizes: tuple[int, int, int]) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(_detector().SerializeToString())
+    batch, height, width = sizes
+    x = np.random.default_rng(width).standard_normal((batch, 3, height, width), np.float32)
+    (expected,) = session.run(None, {"x": x})
+    np.testing.assert_allclose(detector(x), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_sizes_between_the_steps_are_refused(detector: Executable) -> None:
+    with pytest.raises(InputError, match="h = 12 is not in its range, 8 to 160 in steps of 8"):
+        detector(np.zeros((1, 3, 12, 8), np.float32))
+    assert "h: 8 to 160 in steps of 8" in detector.explain()
+    assert "(b, 3, h, w)" in repr(detector)
