@@ -58,5 +58,5 @@ def test_only_the_file_of_the_operator_is_loaded() -> None:
     )
     found = printed_by(script).split()
     loaded = {name.partition(".onnx.")[2] for name in found}
-    rooms = {"ops.elementwise", "folding.fold", "folding.mask_weights"}
+    rooms = {"ops.elementwise", "folding.fold", "folding.mask_weights", "folding.record"}
     assert loaded == {*rooms, "ops.elementwise.simple", "ops.elementwise.precision"}

@@ -45,14 +45,6 @@ def cp_async(
     assembly(f"{text};", operands)
 
 
-def cp_async_bulk_prefetch_l2(source: ir.Value, nbytes: int) -> None:
-    """Bring `nbytes` of global memory from an i64 on into the second cache, both multiples of 16.
-
-    From sm_90 on (PTX ISA, "cp.async.bulk.prefetch").
-    """
-    assembly(f"cp.async.bulk.prefetch.L2.global [$0], {nbytes};", [source])
-
-
 def cp_async_commit_group() -> None:
     """Close the group of copies that the thread began since the last call."""
     assembly("cp.async.commit_group;")

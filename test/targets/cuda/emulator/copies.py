@@ -60,17 +60,6 @@ def copy(m: Machine, op: Instruction) -> None:
     _on_their_way(m).append(_Copies(threads, _groups(m)[threads], rows, first, data))
 
 
-@instruction("cp.async.bulk.prefetch")
-def prefetch(m: Machine, op: Instruction) -> None:
-    """Bring memory to a cache: it has to be there."""
-    nbytes = int(m.read(op.operands[1], "u32"))
-    sources = m.addresses(op.operands[0])
-    require(not (sources % 16).any() and not nbytes % 16, "a prefetch is of multiples of 16 bytes")
-    m.touch(sources)
-    for byte in (0, nbytes - 1):
-        m.memory.read(sources + byte, 1)
-
-
 @instruction("cp.async.commit_group")
 def commit(m: Machine, op: Instruction) -> None:
     _groups(m)[m.at] += 1

@@ -98,7 +98,9 @@ class Machine:
         words = {word for each in entry.code for word in _WORD.findall(each.text)}
         arrays = [each for each in launch.module.shared if each.name in words]
         self.shared = SharedMemory(arrays, shape.shared, len(blocks))
-        self.races = Races(len(blocks), shape.cluster, -(-entry.threads // WARP), self.shared.nbytes)
+        self.races = Races(
+            len(blocks), shape.cluster, -(-entry.threads // WARP), self.shared.nbytes
+        )
         self.registers = Registers(entry.registers, self.count)
         self.at: Lanes = slice(None)
         self.landing: deque[Callable[[], None]] = deque()

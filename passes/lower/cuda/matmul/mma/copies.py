@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -13,7 +13,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.matmul.mma.factor import MmaFactor
-from xyntra.passes.lower.cuda.ptx.copies import cp_async, cp_async_bulk_prefetch_l2
+from xyntra.passes.lower.cuda.ptx.copies import cp_async
 from xyntra.passes.lower.cuda.ptx.memory import global_address, st_shared
 from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, is_below, thread_number, when
@@ -25,8 +25,6 @@ from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import Position, load
 from xyntra.passes.lower.loops.memrefs import view_offset
 
-_LINE = 128  # bytes of the second cache
-_PIECE = 16  # bytes that prefetches begin at multiples of
 _BATCH = 8  # loads of a thread that are under way at once, where they are no copies
 
 
@@ -83,40 +81,6 @@ class MmaCopies:
                     present = integers.select(inside, i32(nbytes), i32(0))
                 source = integers.addi(base, _bytes(offset, factor.kind.item))
                 cp_async(integers.addi(target, place), source, nbytes, present)
-
-    @property
-    def has_whole_parts(self) -> bool:
-        """Tell whether every part is inside of the factor, in runs of contiguous elements."""
-        factor = self.factor
-        extent = size(factor.nest, factor.loops)
-        is_whole = not extent % factor.width and not self.limit % factor.depth
-        is_whole = is_whole and factor.lanes * factor.kind.item == _PIECE
-        return is_whole and not factor.windows and self._run > 0 and self._run % _LINE == 0
-
-    @property
-    def _run(self) -> int:
-        """Bytes of a part that are contiguous in memory, at least."""
-        factor = self.factor
-        if factor.runs_deep:
-            return factor.depth * factor.kind.item if len(factor.reductions) == 1 else 0
-        return factor.width * factor.kind.item if len(factor.loops) == 1 else 0
-
-    def prefetch(self, step: ir.Value) -> None:
-        """Bring the part whose first step is `step`, an i32, to the second cache.
-
-        Whole parts are wanted (`has_whole_parts`).
-        """
-        factor = self.factor
-        base = global_address(factor.access.value)
-        each = self._run // (factor.lanes * factor.kind.item)  # pieces
-        runs = factor.pieces // each
-        for ahead in range(0, runs, self.threads):
-            number = integers.muli(integers.addi(thread_number(), i32(ahead)), i32(each))
-            is_there = None if ahead + self.threads <= runs else is_below(number, factor.pieces)
-            with nullcontext() if is_there is None else when(is_there):
-                _, offset, _ = self._piece(number, 0, step, BlockMemo())
-                source = integers.addi(base, _bytes(offset, factor.kind.item))
-                cp_async_bulk_prefetch_l2(source, self._run)
 
     def move(self, target: ir.Value, step: ir.Value) -> None:
         """As `copy`, by loads and stores, for what copies cannot bring."""

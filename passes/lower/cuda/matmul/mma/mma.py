@@ -40,11 +40,7 @@ from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape, barrier, i32, thread_number, when
 from xyntra.passes.lower.gpu.matmul.place import TilePosition
-from xyntra.passes.lower.gpu.matmul.roles import outputs, size
-
-_CACHED = 8 << 20
-"""Bytes of weights that a launch brings to the second cache while the one ahead of it runs: those
-of three launches that wait find room there, and take as long as ten small launches."""
+from xyntra.passes.lower.gpu.matmul.roles import size
 
 
 def emit_mma(
@@ -126,7 +122,6 @@ class _Block:
             late = [each for each in self.copies if not each.is_early]
             self._begin(first, end, early, commits=False)
             griddepcontrol_launch_dependents()
-            self._prefetch(arith.addi(first, i32(ahead)), early)
             griddepcontrol_wait()
         self._begin(first, end, late, commits=True)
         meanwhile()
@@ -158,20 +153,6 @@ class _Block:
                 self._bring(part, stage, wanted, moves=True)
             if commits:
                 cp_async_commit_group()
-
-    def _prefetch(self, first: ir.Value, wanted: Sequence[MmaCopies]) -> None:
-        """Bring parts of some factors, from `first` on, to the second cache, where it has room."""
-        tile, plan = self.plan.tile, self.plan
-        rows, columns, batch = (size(plan.nest, loops) for loops in outputs(plan.roles))
-        blocks = tile.tiles(rows, columns, batch) * tile.split
-        for copies in wanted:
-            if not copies.has_whole_parts:
-                continue
-            nbytes = copies.factor.width * ROW_BYTES
-            least = max(0, self._least - (tile.stages - 1))
-            for number in range(min(least, _CACHED // (nbytes * blocks))):
-                part = arith.addi(first, i32(number))
-                copies.prefetch(arith.muli(part, i32(plan.left.depth)))
 
     @property
     def _parts(self) -> int:
