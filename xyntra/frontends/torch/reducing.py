@@ -276,7 +276,9 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
         if op._schema.is_mutable:
             raise _TooHardError
         result = op(*args, **kwargs)
-        node = self.graph.call_function(op, *self.nodes((args, kwargs)))
+        # Named after the operator, not its overload, as PyTorch's own decompositions do.
+        name = op._schema.name.partition("::")[2]
+        node = self.graph.create_node("call_function", op, *self.nodes((args, kwargs)), name)
         node.meta["val"] = result
         if isinstance(result, torch.Tensor):
             self.name(result, node)
