@@ -13,7 +13,13 @@ from xyntra.errors import InputError
 from xyntra.plan.arguments import wrong_shape
 from xyntra.plan.plan import Port, numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
-from xyntra.targets.cuda.arrays.dlpack import CUDA, CUDA_MANAGED, LEGACY_STREAM, describe
+from xyntra.targets.cuda.arrays.dlpack import (
+    CUDA,
+    CUDA_MANAGED,
+    LEGACY_STREAM,
+    Described,
+    describe,
+)
 
 
 class GivenArray(NamedTuple):
@@ -105,15 +111,7 @@ class _Dlpack:
         return None
 
     def read(self, array: Any, port: Port, stream: int, *, is_output: bool = False) -> GivenArray:
-        try:
-            capsule = array.__dlpack__(stream=stream or LEGACY_STREAM)
-            found = describe(capsule)
-        except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise InputError(
-                "input-type",
-                f"'{port.name}' cannot be read through DLPack",
-                cause=str(error),
-            ) from None
+        capsule, found = described(array, f"'{port.name}'", stream)
         if found.dtype != port.dtype or found.shape != port.shape:
             raise _wrong(port, found.dtype, found.shape)
         if not found.is_contiguous:
@@ -123,6 +121,32 @@ class _Dlpack:
 
 _OWN, _DLPACK = _Own(), _Dlpack()
 _known: dict[type, ArrayLibrary | None] = {np.ndarray: None, DeviceArray: _OWN}
+
+
+def described(array: Any, what: str, stream: int) -> tuple[Any, Described]:
+    """Read an array of the GPU through DLPack.
+
+    Args:
+        array: of any library.
+        what: it is, for an error.
+        stream: on which it will be read.
+
+    Returns:
+        What keeps its memory, and what lies there.
+
+    Raises:
+        InputError: `input-type`: its library does not give it away.
+    """
+    try:
+        capsule = array.__dlpack__(stream=stream or LEGACY_STREAM)
+        return capsule, describe(capsule)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(
+            "input-type",
+            f"{what} cannot be read through DLPack",
+            cause=str(error),
+            hint="detach it" if "grad" in str(error) else "copy it to an array of numpy",
+        ) from None
 
 
 def library_of(value: Any) -> ArrayLibrary | None:

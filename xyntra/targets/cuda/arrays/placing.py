@@ -10,8 +10,7 @@ import numpy as np
 from xyntra.errors import InputError
 from xyntra.plan.plan import numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
-from xyntra.targets.cuda.arrays.dlpack import LEGACY_STREAM, describe
-from xyntra.targets.cuda.arrays.foreign_arrays import library_of
+from xyntra.targets.cuda.arrays.foreign_arrays import described, library_of
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.driver.gpu import Gpu
 
@@ -50,16 +49,7 @@ def _copied(array: Any, used: Gpu) -> DeviceArray:
     """Copy on the GPU, and wait: the array's own library does not know of our stream."""
     with used.entered():
         stream = used.stream
-        try:
-            capsule = array.__dlpack__(stream=stream or LEGACY_STREAM)
-            found = describe(capsule)
-        except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise InputError(
-                "input-type",
-                f"a {type(array).__name__} cannot be read through DLPack",
-                cause=str(error),
-                hint="detach it",
-            ) from None
+        capsule, found = described(array, f"a {type(array).__name__}", stream)
         if not found.is_contiguous:
             raise InputError(
                 "input-layout", "the array is not contiguous", hint="make a contiguous copy of it"
