@@ -53,7 +53,7 @@ class FactorRange(NamedTuple):
 
     @property
     def of_rows(self) -> FactorRange:
-        """The same with a scale for each row."""
+        """The factor's range where each row has a scale of its own, computed in calls."""
         return FactorRange(0.0, min(self.zero, 0) if self.zero <= 0 else -1, self.reason)
 
     @property

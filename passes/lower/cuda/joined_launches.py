@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from torch_mlir.dialects import arith, gpu, scf
 
@@ -210,9 +211,7 @@ def _own_work(op: ir.Operation) -> _Work:
     kind = op.results[0].type
     count, element = 1, kind
     if isinstance(kind, ir.VectorType):
-        count, element = 1, kind.element_type
-        for size in kind.shape:
-            count *= size
+        count, element = prod(kind.shape), kind.element_type
     if op.name in _LOADS:
         return _Work(count * max(_width(element) // 8, 1), 1)
     return _Work(instructions=count)

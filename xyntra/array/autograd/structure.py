@@ -74,7 +74,11 @@ def gather_gradient(step: BackwardStep) -> Gradients:
 
 @rule("put")
 def put_gradient(step: BackwardStep) -> Gradients:
-    """Of several values for one place the last counts: the one whose number is found there."""
+    """Differentiate a write of values to places.
+
+    Where several values were written to one place, only the last one has a gradient. Which one it
+    was is found by writing the values' numbers in the same way and reading them back.
+    """
     x, value, *places = step.args
     own, g = [node_of(each) for each in places], node_of(step.g)
     read = LazyNode("gather", (g, *own), (("dims", step.attr("dims")),), value._node.meta)
@@ -99,7 +103,7 @@ def take_along_gradient(step: BackwardStep) -> Gradients:
 
 @rule("put_along")
 def put_along_gradient(step: BackwardStep) -> Gradients:
-    """As of `put`."""
+    """Differentiate a write along one dimension; see `put_gradient`."""
     _, places, _ = step.args
     axis = step.attr("axis")
     read = take_along_axis(step.g, places, axis=axis)

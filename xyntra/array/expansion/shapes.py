@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from xyntra.array.arrays import Array, node_of, wrap
@@ -130,7 +131,7 @@ def index_written(op: OperatorCall) -> Array:
     x, given, value = op["self"], op["indices"], op["values"]
     if any(each is None for each in given):
         raise Unexpandable(op.name)
-    size = _product(x.shape[: len(given)])
+    size = prod(x.shape[: len(given)])
     at: Any = 0
     inside: Any = True
     for axis, each in enumerate(given):
@@ -141,7 +142,7 @@ def index_written(op: OperatorCall) -> Array:
     wide = manipulation.concat([flat, creation.zeros((1, *rest), dtype=x.dtype)], axis=0)
     places = where(inside, at, size)
     spread = manipulation.broadcast_to(value, (*places.shape, *rest)).astype(x.dtype, copy=False)
-    count = _product(places.shape)
+    count = prod(places.shape)
     attrs = (("dims", (0,)), ("accumulate", bool(op["accumulate"])))
     nodes = tuple(
         node_of(each)
@@ -181,11 +182,4 @@ def _put_along(op: OperatorCall, accumulate: bool) -> Array:
         return written
     found = wrap(node_of(whole))
     indexing.assign(found, part, written)
-    return found
-
-
-def _product(sizes: tuple[int, ...]) -> int:
-    found = 1
-    for each in sizes:
-        found *= each
     return found
