@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, product
+from math import prod
 
 from xyntra.dialects.sizes import Expr, constant, parse, symbol
 from xyntra.plan.free import FreeSymbol, with_defined
@@ -97,10 +98,8 @@ def combinations(
     symbols: Sequence[FreeSymbol], most: int = _MOST_TRIED
 ) -> Iterator[dict[str, int]]:
     """Yield combinations of sizes: all, where they are not more than `most`, or those near ends."""
-    total = 1
     free = [each for each in symbols if not each.definition]
-    for each in free:
-        total *= len(each.values)
+    total = prod(len(each.values) for each in free)
     choices = []
     for each in free:
         sizes: Sequence[int] = each.values
