@@ -17,8 +17,8 @@ __all__ = ["document"]
 
 _RESULTS = ROOT / "bench" / "results"
 _PAGES = (
-    ("docs/performance-cuda.md", "sweep-nvidia-*.json"),
-    ("docs/performance.md", "sweep-*t.json"),
+    ("docs/performance-cuda.md", ("sweep-nvidia-*.json", "sweep-networks-nvidia-*.json")),
+    ("docs/performance.md", ("sweep-*t.json",)),
 )
 _MOST = 12
 """Rows that are shown, the slowest ones."""
@@ -28,8 +28,8 @@ Row = dict[str, Any]
 def document() -> None:
     """Replace what `python -m bench.sweep document` wrote before, where there are results."""
     region = Region("python -m bench.sweep document")
-    for page, pattern in _PAGES:
-        found = sorted(_RESULTS.glob(pattern))
+    for page, patterns in _PAGES:
+        found = [path for pattern in patterns for path in sorted(_RESULTS.glob(pattern))]
         if found:
             content = "\n".join(line for path in found for line in _lines(path))
             region.update(ROOT / page, content + "\n")
@@ -41,9 +41,11 @@ def _lines(path: Path) -> Iterator[str]:
     machine = recorded["machine"]
     where = f"GPU: {machine['gpu']}. " if "gpu" in machine else ""
     threads = f"Threads of each: {recorded['threads']}. " if "threads" in recorded else ""
-    yield machine_line(machine, f"{where}{threads}Seed {recorded['seed']}.")
+    what = "networks" if "networks" in path.name else "layers"
+    seed = f"Seed {recorded['seed']}." if what == "layers" else "Whole networks."
+    yield machine_line(machine, f"{where}{threads}{seed}")
     yield ""
-    header = ["layers of", "rows", "geometric mean", f"above {NEAR}", f"above {FAR}", "worst"]
+    header = [f"{what} of", "rows", "geometric mean", f"above {NEAR}", f"above {FAR}", "worst"]
     libraries = sorted({row["library"] for row in rows})
     shares = [(each, [row for row in rows if row["library"] == each]) for each in libraries]
     yield from table(header, [_share(*each) for each in [*shares, ("all", rows)]])
@@ -52,11 +54,11 @@ def _lines(path: Path) -> Iterator[str]:
     yield ""
     slowest = sorted(rows, key=ratio, reverse=True)[:_MOST]
     cells = [[row["name"], _shapes(row), *_times(row)] for row in slowest]
-    yield from table(["layer", "inputs", "ours, µs", "best peer, µs", "ratio"], cells, texts=2)
+    yield from table([what[:-1], "inputs", "ours, µs", "best peer, µs", "ratio"], cells, texts=2)
     failures = [row for row in recorded["rows"] if "microseconds" not in row]
     wrong = [row for row in rows if row["wrong"]]
-    for row in failures:
-        yield f"* {row['name']}: no result"
+    if failures:
+        yield f"* No result: {', '.join(row['name'] for row in failures)}"
     for row in wrong:
         yield f"* {row['name']}: {'; '.join(row['wrong'])}"
     yield ""
