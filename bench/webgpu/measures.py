@@ -49,14 +49,18 @@ def measure_row(folder: Path, name: str, target: str, rounds: int, bandwidth: fl
         target: "webgpu" or "webgpu:1".
         rounds: calls of which times are the median.
         bandwidth: bytes a second of a copy, which rates are compared with.
+
+    Raises:
+        FileNotFoundError: nothing was prepared for WebGPU.
     """
+    paths = {kind: artifact(folder, name, kind) for kind in ARCHITECTURES}
+    paths = {kind: path for kind, path in paths.items() if path.is_file()}
+    if not paths:
+        raise FileNotFoundError(f"{folder} has no artifact of {name} for WebGPU")
     weights, inputs = weights_of(folder, name), inputs_of(name)
     expected = _expected(folder, name, inputs)
     found: Record = {}
-    for architecture in ARCHITECTURES:
-        path = artifact(folder, name, architecture)
-        if not path.is_file():
-            continue
+    for architecture, path in paths.items():
         executable = xyntra.load(path, weights=weights, target=target)
         results = list(executable.run(inputs).values())
         measured = _measured(executable, inputs, rounds)
@@ -64,8 +68,9 @@ def measure_row(folder: Path, name: str, target: str, rounds: int, bandwidth: fl
         measured["beyond"] = beyond(results, expected, _terms(name))
         found[architecture] = measured
         del executable
-    if _has_cuda():
-        executable = xyntra.load(artifact(folder, name, "cuda"), weights=weights)
+    path = artifact(folder, name, "cuda")
+    if path.is_file() and _has_cuda():
+        executable = xyntra.load(path, weights=weights)
         executable.run(inputs)
         found["cuda"] = _measured(executable, inputs, rounds)
     return found
