@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
 _COPIED = 1 << 27  # bytes
 _WARM = 0.7  # seconds of calls ahead of a measurement, in which clocks rise
+_SPENT = 1.0  # seconds after which no further round begins: large inputs take long to be copied
 _COPIERS = 256  # threads of a workgroup, so that the grid has 32,768
 _COPY = f"""
 @group(0) @binding(0) var<storage> x: array<vec4<f32>>;
@@ -48,14 +49,18 @@ def measure_row(folder: Path, name: str, target: str, rounds: int, bandwidth: fl
         target: "webgpu" or "webgpu:1".
         rounds: calls of which times are the median.
         bandwidth: bytes a second of a copy, which rates are compared with.
+
+    Raises:
+        FileNotFoundError: nothing was prepared for WebGPU.
     """
+    paths = {kind: artifact(folder, name, kind) for kind in ARCHITECTURES}
+    paths = {kind: path for kind, path in paths.items() if path.is_file()}
+    if not paths:
+        raise FileNotFoundError(f"{folder} has no artifact of {name} for WebGPU")
     weights, inputs = weights_of(folder, name), inputs_of(name)
     expected = _expected(folder, name, inputs)
     found: Record = {}
-    for architecture in ARCHITECTURES:
-        path = artifact(folder, name, architecture)
-        if not path.is_file():
-            continue
+    for architecture, path in paths.items():
         executable = xyntra.load(path, weights=weights, target=target)
         results = list(executable.run(inputs).values())
         measured = _measured(executable, inputs, rounds)
@@ -63,8 +68,9 @@ def measure_row(folder: Path, name: str, target: str, rounds: int, bandwidth: fl
         measured["beyond"] = beyond(results, expected, _terms(name))
         found[architecture] = measured
         del executable
-    if _has_cuda():
-        executable = xyntra.load(artifact(folder, name, "cuda"), weights=weights)
+    path = artifact(folder, name, "cuda")
+    if path.is_file() and _has_cuda():
+        executable = xyntra.load(path, weights=weights)
         executable.run(inputs)
         found["cuda"] = _measured(executable, inputs, rounds)
     return found
@@ -183,7 +189,7 @@ def _has_cuda() -> bool:
 
 def _kernel_microseconds(executable: Any, inputs: Mapping[str, Array], rounds: int) -> list[float]:
     """Return the median time of each kernel, on the GPU's clock."""
-    taken = [executable.time_kernels(inputs) for _ in range(rounds)]
+    taken = [executable.time_kernels(inputs) for _ in _rounds(rounds)]
     return [statistics.median(each) / 1e3 for each in zip(*taken, strict=True)]
 
 
@@ -191,11 +197,20 @@ def _call_microseconds(
     call: Callable[[Mapping[str, Array]], Any], inputs: Mapping[str, Array], rounds: int
 ) -> float:
     times = []
-    for _ in range(rounds):
+    for _ in _rounds(rounds):
         start = time.perf_counter()
         call(inputs)
         times.append(time.perf_counter() - start)
     return statistics.median(times) * 1e6
+
+
+def _rounds(rounds: int) -> Iterator[int]:
+    """Count rounds, of which none begins once they have taken long."""
+    end = time.perf_counter() + _SPENT
+    for number in range(rounds):
+        yield number
+        if time.perf_counter() > end:
+            return
 
 
 def _expected(folder: Path, name: str, inputs: Mapping[str, Array]) -> list[Array]:

@@ -60,7 +60,7 @@ class Program(Protocol):
         """
 
     def time_steps(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[int]:
-        """Run once on contiguous arrays that fit; return every step's nanoseconds."""
+        """Run, perhaps a few times, on contiguous arrays that fit; return steps' nanoseconds."""
 
 
 @runtime_checkable

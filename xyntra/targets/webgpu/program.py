@@ -64,7 +64,7 @@ class WebgpuProgram:
         return outputs
 
     def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
-        """Run the plan once and return each step's nanoseconds; zero for those done at load.
+        """Run the plan a few times; return each step's nanoseconds, zero for those of the load.
 
         Raises:
             DeviceError: there is no GPU, or it failed.
