@@ -95,3 +95,35 @@ def test_what_else_reads_probabilities_keeps_them(function: Attention, compiled:
     found = _gradients(call)
     assert max(sizes) >= 2 * 3 * _QUERIES * _KEYS
     torch.testing.assert_close(found, _gradients(function), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_of_16_bits_on_matrix_units(
+    dtype: Any, compiled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recompute = pytest.importorskip("xyntra.integrations.torch_compile.recompute")
+    graphs: list[Any] = []
+    narrow = recompute.narrow_products
+    monkeypatch.setattr(recompute, "has_matrix_units", lambda _: True)
+    monkeypatch.setattr(
+        recompute, "narrow_products", lambda *given: (narrow(*given), graphs.append(given[0]))
+    )
+    torch.manual_seed(0)
+    given = [torch.randn(2, 3, n, 8, dtype=dtype) for n in (_QUERIES, _KEYS, _KEYS)]
+    call, _, _ = compiled(masked)
+    errors = []
+    exact = _results(masked, [each.double() for each in given])
+    for function in (masked, call):
+        pairs = zip(_results(function, given), exact, strict=True)
+        errors.append([float((a.double() - b).abs().max() / b.abs().max()) for a, b in pairs])
+    copies = graphs[0].find_nodes(op="call_function", target=torch.ops.aten._to_copy.default)
+    rounded = [node.meta["val"] for node in copies if node.kwargs["dtype"] is dtype]
+    assert sum(each.numel() == 2 * 3 * _QUERIES * _KEYS for each in rounded) == 2
+    assert all(ours <= 2 * theirs + 1e-4 for theirs, ours in zip(*errors, strict=True)), errors
+
+
+def _results(call: Any, given: Any) -> list[Any]:
+    leaves = [each.clone().requires_grad_() for each in given]
+    result = call(*leaves)
+    result.double().sin().sum().backward()
+    return [result.detach(), *(each.grad for each in leaves)]
