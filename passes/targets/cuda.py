@@ -43,6 +43,7 @@ TARGET = Target(
     multiplies_16_bits=True,
     fuse_steps={
         **GPU_FUSE_STEPS,
+        "widen-contractions": ("narrow-contractions", *GPU_FUSE_STEPS["widen-contractions"]),
         "decompose-named-ops": (ITSELF, _NORMS),
         "channels-last": (ITSELF, _NORMS),
         # Columns that threads share are those of parts.

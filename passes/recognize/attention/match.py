@@ -34,6 +34,7 @@ class AttentionMatch:
         scores: the contraction of queries and keys.
         product: the contraction of probabilities and values.
         inverted: whether its mask has to be negated first.
+        largest: the largest score of each row, where that tells which rows become 0.
         biases: its bias is the sum of these, each times a factor.
     """
 
@@ -41,6 +42,7 @@ class AttentionMatch:
     scores: ir.Operation
     product: ir.Operation
     inverted: bool
+    largest: ir.Operation | None = None
     biases: tuple[tuple[Access, float], ...] = ()
 
 
@@ -97,7 +99,7 @@ class _Around:
         rest = [p for d, p in enumerate(softmax.positions) if d != axis]
         if softmax.positions[axis] != key or any(self.last in p.loops for p in rest):
             return None
-        scores = find_scores(softmax.read(softmax.source.operands[0]))
+        scores = find_scores(self.softmax.scores)
         if scores is None or scores.products is None or not self._masks_agree(scores, key):
             return None
         products = scores.products.source
@@ -114,12 +116,12 @@ class _Around:
         return None
 
     def _masks_agree(self, scores: Scores, key: Position) -> bool:
-        """Tell whether rows that become 0 are those that the bias masks altogether."""
+        """Tell whether rows that become 0 are those without a score, or masked by the bias."""
         largest = self.softmax.emptied_by
         if largest is None:
             return True
-        (bias,) = (largest.read(read, [key]) for read in largest.source.operands)
-        return scores.biases == [bias]
+        (read,) = (largest.read(read, [key]) for read in largest.source.operands)
+        return read == self.softmax.scores or scores.biases == [read]
 
     def _with_factors(
         self, scores: Scores, query: Place, keys: Place, key_size: int
@@ -233,7 +235,10 @@ class _Builder:
         if products is None or products.source.operation is None:
             return None
         inverted = self.scores.inverted and self.scores.keep is not None
-        match = AttentionMatch(attention, products.source.operation, self.around.product, inverted)
+        emptied = self.around.softmax.emptied_by
+        largest = None if emptied is None else emptied.source.operation
+        first, last = products.source.operation, self.around.product
+        match = AttentionMatch(attention, first, last, inverted, largest)
         if causal is None:
             return match
         query, key = causal.query.substitute(places), causal.key.substitute(places)

@@ -77,7 +77,10 @@ def _match(
         return None
     for widened in (True, False):
         match = match_attention(graph, softmax, products[0], widened=widened)
-        if match is None or not ends_only_in(match.scores, products[0], reductions):
+        if match is None:
+            continue
+        passed = [] if match.largest is None else [match.largest]
+        if not ends_only_in(match.scores, products[0], reductions, passed=passed):
             continue
         # Also of what was widened the result has to have the type that it is computed in.
         element = ir.RankedTensorType(match.attention.query.value.type).element_type

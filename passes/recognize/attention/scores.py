@@ -126,12 +126,17 @@ class Probabilities:
     Attributes:
         place: where the softmax is read.
         masked_rows: as in `xyntra.attention`.
-        emptied_by: the largest bias of each row, whose rows of -inf become 0.
+        emptied_by: the largest score or bias of each row; rows where it is -inf become 0.
     """
 
     place: Place
     masked_rows: MaskedRows = "nan"
     emptied_by: Place | None = None
+
+    @property
+    def scores(self) -> Place:
+        """What the softmax is taken of."""
+        return self.place.read(self.place.source.operands[0])
 
 
 def find_softmax(place: Place, softmax: ir.Operation) -> Probabilities | None:
@@ -154,7 +159,7 @@ def find_softmax(place: Place, softmax: ir.Operation) -> Probabilities | None:
 
 
 def _without_empty(place: Place) -> tuple[Place, Place] | None:
-    """Return what is selected by `where(reduce_max(bias) == -inf, 0, x)`, and the maximum."""
+    """Return what is selected by `where(reduce_max(y) == -inf, 0, x)`, and the maximum."""
     if place.source.opcode != "where":
         return None
     condition, yes, no = operands(place)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.attention import Attention
@@ -33,15 +33,31 @@ def reductions_after(softmax: ir.Operation, reductions: Reductions) -> Iterator[
                 yield user
 
 
-def ends_only_in(first: ir.Operation, last: ir.Operation, reductions: Reductions) -> bool:
-    """Tell whether `last` and what leads to it are all that uses `first`, also in between."""
-    for number, user in enumerate(_users_below(first, reductions)):
-        if number > _MOST_BETWEEN or (not _is_step(user, reductions) and user != last):
+def ends_only_in(
+    first: ir.Operation,
+    last: ir.Operation,
+    reductions: Reductions,
+    *,
+    passed: Collection[ir.Operation] = (),
+) -> bool:
+    """Tell whether `last` and what leads to it are all that uses `first`, also in between.
+
+    Args:
+        first: where to begin.
+        last: where to end.
+        reductions: tells which operations are no steps.
+        passed: reductions that are steps nevertheless.
+    """
+    for number, user in enumerate(_users_below(first, reductions, passed)):
+        is_step = user in passed or _is_step(user, reductions)
+        if number > _MOST_BETWEEN or not (is_step or user == last):
             return False
     return True
 
 
-def _users_below(first: ir.Operation, reductions: Reductions) -> Iterator[ir.Operation]:
+def _users_below(
+    first: ir.Operation, reductions: Reductions, passed: Collection[ir.Operation] = ()
+) -> Iterator[ir.Operation]:
     """Yield the users of `first` and of the steps among them, each once."""
     waiting, seen = [first], {first}
     while waiting:
@@ -51,7 +67,7 @@ def _users_below(first: ir.Operation, reductions: Reductions) -> Iterator[ir.Ope
                 continue
             seen.add(user)
             yield user
-            if _is_step(user, reductions):
+            if user in passed or _is_step(user, reductions):
                 waiting.append(user)
 
 

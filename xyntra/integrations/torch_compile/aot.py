@@ -11,7 +11,6 @@ from unittest.mock import patch
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch._aot_autograd import graph_compile
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import _disable_current_modes
@@ -19,6 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from xyntra.frontends.torch.reducing import without_mkldnn
 from xyntra.integrations.torch_compile.decompositions import decompositions
 from xyntra.integrations.torch_compile.graphs import compile_graph
+from xyntra.integrations.torch_compile.recompute import partition
 from xyntra.integrations.torch_compile.settings import Settings, read_settings
 from xyntra.passes.collector import collector_paused
 
@@ -74,7 +74,7 @@ def _compiled(module: torch.fx.GraphModule, inputs: Sequence[Any], settings: Set
         fw_compiler=compiler,
         bw_compiler=compiler,
         inference_compiler=inference,
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=partition,
         decompositions=decompositions(),
     )
     # Kernels of PyTorch's attention have no decomposed gradient. No buffer is donated, because

@@ -14,7 +14,7 @@ from torch._decomp import core_aten_decompositions, get_decompositions
 __all__ = ["decompositions"]
 
 _KEPT = """
-    hardsigmoid hardswish native_dropout silu softplus
+    _safe_softmax hardsigmoid hardswish native_dropout silu softplus
 """
 """Operators that have an importer, or that draw random numbers as eager PyTorch does."""
 

@@ -17,6 +17,7 @@ from xyntra.frontends.torch.node import find_handler
 __all__ = [
     "fake_tensors",
     "forget_reports",
+    "is_operator",
     "is_random",
     "is_view",
     "refusal",
@@ -65,11 +66,17 @@ def refusal(
     return None
 
 
+def is_operator(node: torch.fx.Node, names: Container[str]) -> bool:
+    """Tell whether a node calls one of ATen's operators, in whatever overload."""
+    target = node.target
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten":
+        return False
+    return target._opname in names
+
+
 def is_view(node: torch.fx.Node) -> bool:
     """Tell whether an operator returns a view of its first argument, and nothing else."""
-    return isinstance(node.target, torch._ops.OpOverload) and (
-        node.target.namespace == "aten" and node.target._opname in _VIEWS
-    )
+    return is_operator(node, _VIEWS)
 
 
 def is_random(node: torch.fx.Node) -> bool:

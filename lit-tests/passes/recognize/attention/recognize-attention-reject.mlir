@@ -367,3 +367,45 @@ func.func @capped_twice(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, 
   %7 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x5x7xf32>) outs(%6 : tensor<2x4x3x7xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x7xf32>
   return %7 : tensor<2x4x3x7xf32>
 }
+
+// Rows become 0 by the largest of other scores than the softmax's, before the bias.
+// CHECK-LABEL: func.func @rows_of_other_scores(
+// CHECK: "xyntra.softmax"
+func.func @rows_of_other_scores(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<2x4x3x5xf32>) -> tensor<2x4x3x7xf32> {
+  %cst = arith.constant 0.000000e+00 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %0 = tensor.empty() : tensor<2x4x3x5xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x5xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x4x3x2xf32>, tensor<2x4x5x2xf32>) outs(%1 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x5xf32>
+  %scores = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2, %arg3 : tensor<2x4x3x5xf32>, tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.addf %in, %in_0 : f32 linalg.yield %7 : f32 } -> tensor<2x4x3x5xf32>
+  %3 = "xyntra.softmax"(%scores) {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %rows = tensor.empty() : tensor<2x4x3xf32>
+  %start = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%rows : tensor<2x4x3xf32>) { ^bb0(%out: f32): linalg.yield %low : f32 } -> tensor<2x4x3xf32>
+  %most = linalg.generic {indexing_maps = [#map, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%2 : tensor<2x4x3x5xf32>) outs(%start : tensor<2x4x3xf32>) { ^bb0(%in: f32, %out: f32): %7 = arith.maximumf %out, %in : f32 linalg.yield %7 : f32 } -> tensor<2x4x3xf32>
+  %kept = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%most, %3 : tensor<2x4x3xf32>, tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.cmpf oeq, %in, %low : f32 %8 = arith.select %7, %cst, %in_0 : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x5xf32>
+  %4 = tensor.empty() : tensor<2x4x3x7xf32>
+  %5 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%4 : tensor<2x4x3x7xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x7xf32>
+  %6 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%kept, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x5x7xf32>) outs(%5 : tensor<2x4x3x7xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x7xf32>
+  return %6 : tensor<2x4x3x7xf32>
+}
+
+// The largest scores are a result, too.
+// CHECK-LABEL: func.func @largest_scores_are_wanted(
+// CHECK: "xyntra.softmax"
+func.func @largest_scores_are_wanted(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<2x4x3x5xf32>) -> (tensor<2x4x3x7xf32>, tensor<2x4x3xf32>) {
+  %cst = arith.constant 0.000000e+00 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %0 = tensor.empty() : tensor<2x4x3x5xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x5xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x4x3x2xf32>, tensor<2x4x5x2xf32>) outs(%1 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x5xf32>
+  %scores = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2, %arg3 : tensor<2x4x3x5xf32>, tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.addf %in, %in_0 : f32 linalg.yield %7 : f32 } -> tensor<2x4x3x5xf32>
+  %3 = "xyntra.softmax"(%scores) {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %rows = tensor.empty() : tensor<2x4x3xf32>
+  %start = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%rows : tensor<2x4x3xf32>) { ^bb0(%out: f32): linalg.yield %low : f32 } -> tensor<2x4x3xf32>
+  %most = linalg.generic {indexing_maps = [#map, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%scores : tensor<2x4x3x5xf32>) outs(%start : tensor<2x4x3xf32>) { ^bb0(%in: f32, %out: f32): %7 = arith.maximumf %out, %in : f32 linalg.yield %7 : f32 } -> tensor<2x4x3xf32>
+  %kept = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%most, %3 : tensor<2x4x3xf32>, tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.cmpf oeq, %in, %low : f32 %8 = arith.select %7, %cst, %in_0 : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x5xf32>
+  %4 = tensor.empty() : tensor<2x4x3x7xf32>
+  %5 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%4 : tensor<2x4x3x7xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x7xf32>
+  %6 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%kept, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x5x7xf32>) outs(%5 : tensor<2x4x3x7xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x7xf32>
+  return %6, %most : tensor<2x4x3x7xf32>, tensor<2x4x3xf32>
+}

@@ -11,7 +11,7 @@ import numpy as np
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
-from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.scalar import Scalar, constant
 from xyntra.dialects.tensors.reductions import Reduction
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.reductions.arg_extreme import arg_extreme
@@ -155,6 +155,22 @@ def softmax(node: AtenNode) -> Tensor:
     if not x.rank:
         return node.b.map(lambda v: v - v + 1, x, dtype=x.dtype)
     return named.softmax(node.b, x, node.axis(node["dim"], x.rank))
+
+
+@handles("_safe_softmax")
+def safe_softmax(node: AtenNode) -> Tensor:
+    """What PyTorch's attention takes: rows of nothing but -inf give 0, not NaN."""
+    b, lowest = node.b, float("-inf")
+    x = cast(b, node.tensor("self"), node.dtype)
+    if not x.rank:
+        return b.map(lambda v: v.equals(lowest).select(constant(0, x.dtype), v - v + 1), x)
+    axis = node.axis(node["dim"], x.rank)
+    largest = b.reduce(x, [axis], "max", keepdims=True)
+
+    def kept(most: Scalar, probability: Scalar) -> Scalar:
+        return most.equals(lowest).select(constant(0, x.dtype), probability)
+
+    return b.map(kept, largest, named.softmax(b, x, axis), dtype=x.dtype)
 
 
 @handles("_log_softmax")
