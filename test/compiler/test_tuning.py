@@ -28,6 +28,7 @@ from xyntra.tune.measuring import process
 from xyntra.tune.records import Places, read_schedules, write_schedules
 from xyntra.tune.sampler import Sampler
 from xyntra.tune.space import KernelSpace
+from xyntra.tune.tuned import Tuned
 
 MODEL = """
 func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x128xf32>) -> tensor<64x128xf32> {
@@ -199,6 +200,24 @@ def test_what_is_usual_is_never_replaced_by_what_is_slower(
     with Database(database) as opened:
         assert opened.best() == []
         assert len(opened.trials()) == 6
+
+
+@pytest.mark.usefixtures("listed")
+def test_packaged_schedules_are_tried_first_and_forgotten_where_they_gain_nothing(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (space,) = session.model_spaces(open_source(MODEL), Sizes(), load_config())
+    places = list(space.default)
+    places[space.free[0]] = space.places[space.free[0]].legal[-1]
+    packaged = {space.key: Tuned(write_schedules(places), 80.0, packaged=True)}
+    monkeypatch.setattr(session, "packaged_for", lambda *_: packaged)
+    times = iter([100.0 + n % 7 for n in range(100_000)])
+    monkeypatch.setattr(process.Measurer, "time", lambda self, name: next(times))
+    tuned(1)
+    with Database(database) as opened:
+        assert [each.schedules for each in opened.trials()] == [packaged[space.key].schedules]
+        (best,) = opened.best()
+    assert best.schedules == write_schedules(space.default)
 
 
 @pytest.mark.usefixtures("listed", "slow_usual")
