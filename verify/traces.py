@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import xyntra
-from bench.models import REGISTRY, ensure
+from bench.named_models import model_file
 from xyntra.executable import Executable
 from xyntra.plan.plan import numpy_dtype
 from xyntra.targets.base import TimedProgram
@@ -46,7 +46,7 @@ _ROUNDING = 1e-3  # microseconds
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if nothing is wrong with a trace."""
     parser = argparse.ArgumentParser(prog="python -m verify.traces", description=__doc__)
-    parser.add_argument("models", nargs="+", help="names of bench.models, or ONNX files")
+    parser.add_argument("models", nargs="+", help="as bench.named_models has them")
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--precision", default="f32")
     parser.add_argument("--threads", type=int, default=1, help="on the CPU (1)")
@@ -99,15 +99,13 @@ def _end(span: Event) -> float:
 
 def _row(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Trace the compilation of a model and timed calls; the median of the traced sums counts."""
-    path = ensure(name) if name in REGISTRY else Path(name)
-    shapes = REGISTRY[name].shapes if name in REGISTRY else None
     how = {"target": options.target, "precision": options.precision, "threads": options.threads}
     calls, sums, events = [], [], 0
     wrong: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, model_file(name) as (path, shapes):
         file = Path(folder) / "trace.json"
         with xyntra.trace(file) as recorded:
-            executable = xyntra.compile(path, inputs=shapes or None, **how)
+            executable = xyntra.compile(path, inputs=shapes, **how)
             feeds = random_inputs(executable.inputs, seed=0)
             executable.run(feeds)
             start = time.perf_counter_ns()

@@ -190,6 +190,28 @@ def test_candidates_that_fail_are_named_and_excluded(
 
 
 @pytest.mark.usefixtures("listed")
+def test_a_device_that_disappears_is_no_fault_of_a_candidate(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, left = process.Measurer._ask, 20
+
+    def ask(self: process.Measurer, timeout: float, *question: object) -> object:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            self.close()
+            raise process.Failed("crashed", "no CUDA-capable device is detected")
+        return asked(self, timeout, *question)
+
+    monkeypatch.setattr(process.Measurer, "_ask", ask)
+    result = tuned(None)
+    assert any("cannot be run any more: no CUDA-capable" in each for each in result.notes)
+    assert "no CUDA-capable" in result.reports[0].note
+    with Database(database) as opened:
+        assert {each.status for each in opened.trials()} <= {"timed"}
+
+
+@pytest.mark.usefixtures("listed")
 def test_what_is_usual_is_never_replaced_by_what_is_slower(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,12 +167,13 @@ def tune_model(
         show(result.reports, limits)
         search = session.search(measurer, lambda _: show(result.reports, limits))
         search.run(result.reports, limits)
+        result.notes += [search.note] * bool(search.note)
     except KeyboardInterrupt:
         result.interrupted = True
     finally:
         measurer.close()
         recorder.close()
-    result.notes = list(dict.fromkeys(recorder.notes))
+    result.notes = list(dict.fromkeys([*result.notes, *recorder.notes]))
     result.seconds = time.monotonic() - start
     result.best = {key: Tuned(e.schedules, e.nanoseconds) for key, e in recorder.best.items()}
     return result
