@@ -12,7 +12,6 @@ import argparse
 import json
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,8 @@ import xyntra
 from bench.documents.kernel_times import render
 from bench.harness.machine import describe, slug
 from bench.harness.measure import ROOT, write_json
-from bench.models import REGISTRY, ensure
+from bench.named_models import model_file
+from xyntra.errors import UnsupportedError
 from xyntra.targets.table import backend_named, backend_of
 from xyntra.tools.commands.inputs import random_inputs
 
@@ -82,26 +82,15 @@ def _where(options: argparse.Namespace) -> str:
 
 def _executable(name: str, options: argparse.Namespace) -> Executable:
     how = {"target": options.target, "threads": options.threads, "precision": options.precision}
-    stem = Path(name).stem
-    if name in REGISTRY or (stem in REGISTRY and name.endswith(".onnx")):
-        path = ensure(name) if name in REGISTRY else Path(name)
-        return xyntra.compile(path, inputs=REGISTRY[stem].shapes or None, **how)
-    if not Path(name).exists():
-        return compiled_network(name, options.target)
     if name.endswith(".xyn"):
         return xyntra.load(name, target=options.target, threads=options.threads)
-    return xyntra.compile(name, **how)
+    with model_file(name) as (path, shapes):
+        return xyntra.compile(path, inputs=shapes, **how)
 
 
 def compiled_network(name: str, target: str) -> Executable:
     """Compile one of `bench.cuda.models`, with drawn weights."""
-    from bench.cuda.models import MODELS, onnx_network
-    from bench.cuda.networks import network
-
-    model = MODELS[name]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        path.write_bytes(onnx_network(network(model.network), model).SerializeToString())
+    with model_file(name) as (path, _):
         return xyntra.compile(path, target=target)
 
 
@@ -110,6 +99,7 @@ def _rows(executable: Executable) -> list[dict[str, Any]]:
     executable.time_kernels(feeds)
     calls = [executable.time_kernels(feeds) for _ in range(_CALLS)]
     times = zip(*calls, strict=True)
+    occupied = _occupied(executable)
     return [
         {
             "kernel": kernel.name,
@@ -121,9 +111,23 @@ def _rows(executable: Executable) -> list[dict[str, Any]]:
             "schedules": list(kernel.schedules),
             "nanoseconds": statistics.median(taken),
             "least": min(taken),
+            "launches": occupied.get(number, []),
         }
-        for kernel, taken in zip(executable.kernels, times, strict=True)
+        for number, (kernel, taken) in enumerate(zip(executable.kernels, times, strict=True))
     ]
+
+
+def _occupied(executable: Executable) -> dict[int, list[dict[str, Any]]]:
+    """Return blocks and waves of the launches of each kernel, on a GPU that has multiprocessors."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    try:
+        launches = executable.launch_resources()
+    except UnsupportedError:
+        return found
+    for each in launches:
+        told = {"grid": each.grid, "resident": each.resident, "waves": each.waves}
+        found.setdefault(each.kernel, []).append(told)
+    return found
 
 
 if __name__ == "__main__":

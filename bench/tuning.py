@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Measures what tuning is worth: `python -m bench.tuning MODEL… --budget 60s [--target cuda]`.
 
-Each model is compiled without tuning, tuned from an empty database, and compiled again, which takes
-the schedules from there; then both executables are called in turns. On a GPU inputs and outputs are
-numpy arrays, so that calls include copies: `kernels` sums the times of kernels alone.
+Each model is compiled without tuning, tuned from an empty database (or one that is kept), and
+compiled again, which takes the schedules from there; then both executables are called in turns. On
+a GPU inputs and outputs are numpy arrays, so that calls include copies: `kernels` is the time of a
+call's launches alone.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ import numpy as np
 import xyntra
 from bench.harness.machine import describe, slug
 from bench.harness.measure import ROOT, write_json
-from bench.models import REGISTRY, ensure
+from bench.named_models import model_file
+from xyntra.executable import Executable
 from xyntra.plan.plan import numpy_dtype
+from xyntra.targets.base import TimedProgram
 
 __all__ = ["main"]
 
@@ -35,7 +38,12 @@ _DEFAULT = ("bert-base", "resnet50")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if no model became slower, or wrong."""
     parser = argparse.ArgumentParser(prog="python -m bench.tuning", description=__doc__)
-    parser.add_argument("models", nargs="*", default=_DEFAULT, help="names, or ONNX files")
+    parser.add_argument(
+        "models", nargs="*", default=_DEFAULT, help="as bench.named_models has them"
+    )
+    parser.add_argument(
+        "--database", type=Path, help="keep what is found (default: a new one each)"
+    )
     parser.add_argument("--budget", default="60s")
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--precision", default="f32")
@@ -44,26 +52,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="default: bench/results/tuning-….json")
     options = parser.parse_args(arguments)
     rows = []
-    for name in options.models:
-        with tempfile.TemporaryDirectory() as folder:
-            os.environ["XYNTRA_TUNING_DATABASE"] = str(Path(folder) / "tuned.sqlite3")
-            rows.append(_row(name, options))
-        _print(rows[-1])
     machine = describe()
     path = options.json or ROOT / "bench" / "results" / f"tuning-{slug(machine)}.json"
-    write_json(path, {"machine": machine, "rows": rows})
+    for name in options.models:
+        with tempfile.TemporaryDirectory() as folder:
+            database = options.database or Path(folder) / "tuned.sqlite3"
+            os.environ["XYNTRA_TUNING_DATABASE"] = str(database)
+            rows.append(_row(name, options))
+        _print(rows[-1])
+        write_json(path, {"machine": machine, "rows": rows})
     return int(any(row["wrong"] or row["ratio"] > 1.02 for row in rows))
 
 
 def _row(name: str, options: argparse.Namespace) -> Row:
-    model = ensure(name) if name in REGISTRY else Path(name)
-    how = {"target": options.target, "precision": options.precision, "threads": options.threads}
-    usual = xyntra.compile(model, config={"tuned": False}, **how)
+    with model_file(name) as (model, shapes):
+        return _measured(name, model, shapes, options)
+
+
+def _measured(name: str, model: Path, shapes: Any, options: argparse.Namespace) -> Row:
+    how: Row = {
+        "target": options.target,
+        "precision": options.precision,
+        "threads": options.threads,
+    }
+    told = {**how, "inputs": shapes}
+    usual = xyntra.compile(model, config={"tuned": False}, **told)
     start = time.monotonic()
-    xyntra.compile(model, tune=options.budget, **how)
+    xyntra.compile(model, tune=options.budget, **told)
     searched = time.monotonic() - start
     start = time.monotonic()
-    tuned = xyntra.compile(model, **how)
+    tuned = xyntra.compile(model, **told)
     again = time.monotonic() - start
     generator = np.random.default_rng(5)
     feeds = {port.name: _made_up(port, generator) for port in usual.inputs}
@@ -75,7 +93,7 @@ def _row(name: str, options: argparse.Namespace) -> Row:
             start = time.perf_counter()
             each.run(feeds)
             times[label].append(time.perf_counter() - start)
-            kernels[label].append(sum(each.time_kernels(feeds)) * 1e-9)
+            kernels[label].append(_kernel_seconds(each, feeds))
     ratios = [own / other for own, other in zip(times["tuned"], times["usual"], strict=True)]
     alone = [own / other for own, other in zip(kernels["tuned"], kernels["usual"], strict=True)]
     return {
@@ -90,6 +108,14 @@ def _row(name: str, options: argparse.Namespace) -> Row:
         "wrong": not all(_close(found[port], expected[port]) for port in expected),
         **{k: str(v) for k, v in how.items()},
     }
+
+
+def _kernel_seconds(executable: Executable, feeds: Row) -> float:
+    """Return what the kernels of a call take, on a GPU as one graph."""
+    program = executable._program
+    if isinstance(program, TimedProgram):
+        return program.time_together([feeds[port.name] for port in executable.inputs]) * 1e-9
+    return sum(executable.time_kernels(feeds)) * 1e-9
 
 
 def _made_up(port: Any, generator: np.random.Generator) -> np.ndarray[Any, Any]:

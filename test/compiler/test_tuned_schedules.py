@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +24,10 @@ from xyntra.observe.details import explain_kernel
 from xyntra.targets.table import backend_for
 from xyntra.tools.cli import run
 from xyntra.tune.database import Database
-from xyntra.tune.records import Trial, versions, write_schedules
+from xyntra.tune.packaged.reader import PackagedFile, PackagedKernel, packaged_schedules
+from xyntra.tune.records import Trial, write_schedules
 from xyntra.tune.space import KernelSpace
+from xyntra.tune.tuned import versions
 
 MODEL = """
 func.func @main(%x: tensor<40x96xf32>, %w: tensor<96x64xf32>) -> tensor<40x64xf32> {
@@ -123,6 +126,59 @@ def test_schedules_that_are_stale_are_not_used(
     assert told(found) == told(usual)
     assert "tuned schedules of kernel" in found.plan.fallbacks[0]
     np.testing.assert_allclose(found(X, W), X @ W, rtol=1e-4, atol=1e-4)
+
+
+@pytest.fixture
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, space: KernelSpace) -> PackagedFile:
+    """Let a file with one kernel come with the package, for processors of the class of this one."""
+    kernel = PackagedKernel(space.key, space.text, other(space), "[]", 1500.0, 2000.0)
+    name = backend_for("").tuning_class("", None)
+    file = PackagedFile(name, "cpu another", versions(), 2, "", 1, (kernel,))
+    (tmp_path / f"{name}.jsonl").write_bytes(file.to_bytes())
+    at = partial(packaged_schedules.__wrapped__, folder=tmp_path)
+    monkeypatch.setattr("xyntra.compiler.tuned_schedules.packaged_schedules", at)
+    return file
+
+
+def rewrite(folder: Path, file: PackagedFile, schedules: str) -> None:
+    (kernel,) = file.kernels
+    changed = replace(file, kernels=(replace(kernel, schedules=schedules),))
+    (folder / f"{file.device_class}.jsonl").write_bytes(changed.to_bytes())
+
+
+@pytest.mark.usefixtures("packaged")
+def test_schedules_come_with_the_package(database: Path, space: KernelSpace) -> None:
+    found = xyntra.compile(MODEL)
+    usual = xyntra.compile(MODEL, config={"tuned": False})
+    assert told(found)[0] != told(usual)[0]
+    np.testing.assert_allclose(found(X, W), X.astype(np.float64) @ W, rtol=1e-4, atol=1e-4)
+    assert ", tuned, as it comes with Xyntra" in found.explain()
+    assert "1.5 us when its schedules were measured, on another" in explain_kernel(found.plan, "0")
+    found.save(database.parent / "model.xyn")
+    assert xyntra.load(database.parent / "model.xyn").kernels[0].packaged
+    # What was found here counts more, and so does that the usual ones are better here.
+    keep(database, space, write_schedules(space.default))
+    here = xyntra.compile(MODEL)
+    assert told(here) == told(usual)
+    assert ", tuned\n" in here.explain()
+
+
+def test_packaged_schedules_that_are_not_legal_are_refused(
+    packaged: PackagedFile, tmp_path: Path
+) -> None:
+    usual = xyntra.compile(MODEL, config={"tuned": False})
+    rewrite(tmp_path, packaged, '[null,{"emitter":"register-tiles","tile":[999,16]}]')
+    found = xyntra.compile(MODEL)
+    assert told(found) == told(usual)
+    assert "tuned schedules of kernel" in found.plan.fallbacks[0]
+    (tmp_path / f"{packaged.device_class}.jsonl").write_text("damaged")
+    with pytest.warns(TuningWarning, match="kernels are not tuned"):
+        assert told(xyntra.compile(MODEL)) == told(usual)
+
+
+def test_files_for_gpus_need_no_gpu() -> None:
+    target = CodeTarget("sm_90a", 63)
+    assert target.backend.tuning_class(target.architecture, None) == "cuda-sm_90a"
 
 
 @pytest.mark.parametrize("architecture", ["sm_90a", "webgpu"])

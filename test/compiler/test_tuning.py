@@ -28,6 +28,7 @@ from xyntra.tune.measuring import process
 from xyntra.tune.records import Places, read_schedules, write_schedules
 from xyntra.tune.sampler import Sampler
 from xyntra.tune.space import KernelSpace
+from xyntra.tune.tuned import Tuned
 
 MODEL = """
 func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x128xf32>) -> tensor<64x128xf32> {
@@ -189,6 +190,28 @@ def test_candidates_that_fail_are_named_and_excluded(
 
 
 @pytest.mark.usefixtures("listed")
+def test_a_device_that_disappears_is_no_fault_of_a_candidate(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, left = process.Measurer._ask, 20
+
+    def ask(self: process.Measurer, timeout: float, *question: object) -> object:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            self.close()
+            raise process.Failed("crashed", "no CUDA-capable device is detected")
+        return asked(self, timeout, *question)
+
+    monkeypatch.setattr(process.Measurer, "_ask", ask)
+    result = tuned(None)
+    assert any("cannot be run any more: no CUDA-capable" in each for each in result.notes)
+    assert "no CUDA-capable" in result.reports[0].note
+    with Database(database) as opened:
+        assert {each.status for each in opened.trials()} <= {"timed"}
+
+
+@pytest.mark.usefixtures("listed")
 def test_what_is_usual_is_never_replaced_by_what_is_slower(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +222,24 @@ def test_what_is_usual_is_never_replaced_by_what_is_slower(
     with Database(database) as opened:
         assert opened.best() == []
         assert len(opened.trials()) == 6
+
+
+@pytest.mark.usefixtures("listed")
+def test_packaged_schedules_are_tried_first_and_forgotten_where_they_gain_nothing(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (space,) = session.model_spaces(open_source(MODEL), Sizes(), load_config())
+    places = list(space.default)
+    places[space.free[0]] = space.places[space.free[0]].legal[-1]
+    packaged = {space.key: Tuned(write_schedules(places), 80.0, packaged=True)}
+    monkeypatch.setattr(session, "packaged_for", lambda *_: packaged)
+    times = iter([100.0 + n % 7 for n in range(100_000)])
+    monkeypatch.setattr(process.Measurer, "time", lambda self, name: next(times))
+    tuned(1)
+    with Database(database) as opened:
+        assert [each.schedules for each in opened.trials()] == [packaged[space.key].schedules]
+        (best,) = opened.best()
+    assert best.schedules == write_schedules(space.default)
 
 
 @pytest.mark.usefixtures("listed", "slow_usual")

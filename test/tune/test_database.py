@@ -17,6 +17,7 @@ from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.errors import ArchiveError
 from xyntra.tune.database import Database, best_schedules
 from xyntra.tune.exchange import export_records, import_records
+from xyntra.tune.recorder import Recorder
 from xyntra.tune.records import Trial, read_schedules, write_schedules
 
 TILES = write_schedules((None, Schedule("register-tiles", {"tile": (6, 16), "epilogue": True})))
@@ -184,6 +185,40 @@ def test_a_read_only_file_is_read(path: Path, tmp_path: Path) -> None:
             Database(away / path.name)
     finally:
         away.chmod(0o755)
+
+
+def test_what_a_full_disk_does_not_take_is_kept_apart(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _with_trial(path)
+    connect = sqlite3.connect
+
+    def full(*arguments: object, **options: object) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        connection.execute("PRAGMA max_page_count=1")  # no more than there are
+        return connection
+
+    monkeypatch.setattr("xyntra.tune.database.sqlite3.connect", full)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    recorder = Recorder(path)
+    long = replace(TRIAL, kernel="k2", detail="x" * 40_000)
+    recorder.keep([long])
+    recorder.keep_best(replace(TRIAL, kernel="k2"))
+    recorder.close()
+    assert "full" in recorder.notes[0]
+    (kept,) = tmp_path.glob("xyntra-tuned-*.json")
+    assert str(kept) in recorder.notes[-1]
+    monkeypatch.undo()
+    with Database(path) as database:
+        import_records(database, kept)
+        assert database.trials("k2") == [long]
+        assert [each.kernel for each in database.best()] == ["k1", "k2"]
+    # Where there is no room for that, either, it is said.
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    recorder = Recorder(kept / "tuned.sqlite3")  # below what is a file
+    recorder.keep([long])
+    recorder.close()
+    assert "could not be kept" in recorder.notes[-1]
 
 
 _WRITER = """

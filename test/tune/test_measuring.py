@@ -45,12 +45,16 @@ def test_each_kernel_is_a_model_of_its_own(*, fuse: bool) -> None:
 
     captured = capture(load, artifact.plan, 2)
     assert len(captured.times) == len(artifact.plan.steps)
+    kernels = artifact.plan.kernels
     names = {step.kernel for step in artifact.plan.steps if not step.once}
     assert len(names) > 1 or fuse
     for name in names:
         subject = subject_of(artifact, name, weights, captured.arrays, ("", 0, 1))
         check_plan(subject.plan)
         assert subject.launches >= 1
+        again = subject_of(artifact, name, weights, captured.arrays, ("", 0, 1), launches=5)
+        check_plan(again.plan)
+        assert again.launches == (subject.launches if kernels[name].inplace else 5)
         program = load_subject(subject)
         outputs = [np.zeros(port.shape, np.float32) for port in subject.plan.own_outputs]
         inputs = [array.copy() for array in subject.arrays]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from xyntra.compiler.calibration.search import Quantization
     from xyntra.executable import Executable
+    from xyntra.tune.tuned import Tuned
 
 
 def compile_source(
@@ -37,7 +38,7 @@ def compile_source(
     sizes: Sizes,
     config: Config,
     samples: Sequence[Any] = (),
-    tuned: Mapping[str, tuple[str, float]] | None = None,
+    tuned: Mapping[str, Tuned] | None = None,
 ) -> Executable:
     """The executable of a model, from the cache where it is there.
 

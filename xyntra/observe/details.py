@@ -42,7 +42,8 @@ def explain_kernel(plan: Plan, label: str, nanoseconds: Sequence[int] | None = N
         ["bound", kernel.bound or "not known"],
     ]
     if kernel.tuned is not None:
-        rows.append(["tuned", f"{duration(kernel.tuned)} when its schedules were measured"])
+        here = ", on another machine: they come with Xyntra" if kernel.packaged else ""
+        rows.append(["tuned", f"{duration(kernel.tuned)} when its schedules were measured{here}"])
     if launch.measured is not None:
         rows.append(["measured", duration(launch.measured)])
     lines = [*aligned(rows), ""]

@@ -13,6 +13,7 @@ from xyntra.plan.kernel import Kernel
 __all__ = ["explain_schedules", "schedule_lines"]
 
 _TITLE = "schedules of each kernel, in order"
+_TUNED = {False: ", tuned", True: ", tuned, as it comes with Xyntra"}
 
 
 def schedule_lines(kernel: Kernel) -> list[str]:
@@ -39,7 +40,7 @@ def explain_schedules(launches: Sequence[Launch], width: int = 0) -> list[str]:
     for launch in found:
         told = schedule_lines(launch.kernel)
         if told:
-            tuned = "" if launch.kernel.tuned is None else ", tuned"
+            tuned = "" if launch.kernel.tuned is None else _TUNED[launch.kernel.packaged]
             lines += [f"{launch.label} {printable(launch.kernel.name)}{tuned}"]
             lines += [f"  {each}" for each in told]
     return [shorten(line, width) for line in [_TITLE, *lines]] if lines else []

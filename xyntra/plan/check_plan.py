@@ -171,6 +171,7 @@ def _check_kernel(kernel: KernelCode, place: str) -> None:
     )
     known = kernel.tuned is None or (type(kernel.tuned) is float and 0 <= kernel.tuned < inf)
     _require(known, f"{place} took a time that is none")
+    _require(type(kernel.packaged) is bool, f"{place} has no origin of its schedules")
     texts = [kernel.source, *kernel.schedules]
     _require(all(isinstance(each, str) for each in texts), f"{place} has a text that is none")
     for kind in (*kernel.arguments, *kernel.results):

@@ -24,6 +24,7 @@ class Kernel:
         schedules: by which emitter the code of each of its launches on a GPU, or of each loop nest
             on a CPU, was made, and what that was told, in words; empty where nothing is known.
         tuned: where the schedules were found by measuring, the nanoseconds that a launch took then.
+        packaged: whether they came with the package, and were not found on this machine.
         once: runs when the model is loaded, not at every call.
         text: its MLIR function at the kernel level.
         predicted: nanoseconds that the cost model expects, or None where nothing is known.
@@ -44,6 +45,7 @@ class Kernel:
     bound: Bound | None = None
     boundaries: tuple[Boundary, ...] | None = field(default=None, repr=False)
     tuned: float | None = None
+    packaged: bool = False
 
     def source(self, level: str = "kernels") -> str:
         """The kernel's text at a level; only "kernels", its MLIR function, is kept."""
@@ -83,4 +85,5 @@ def kernel_of(plan: Plan, step: Step) -> Kernel:
         cost.bound if cost else None,
         step.boundaries,
         code.tuned,
+        code.packaged,
     )

@@ -177,6 +177,7 @@ class KernelCode:
         schedules: by which emitter the code of each launch on a GPU, or of each loop nest on a CPU,
             was made, and what that was told, such as "mma tile [128, 64] warps [2, 2]".
         tuned: where these were found by measuring, the nanoseconds that a launch took then.
+        packaged: whether they came with the package, and were not found on this machine.
     """
 
     kind: str
@@ -191,6 +192,7 @@ class KernelCode:
     constants: tuple[int, ...] = ()
     schedules: tuple[str, ...] = ()
     tuned: float | None = None
+    packaged: bool = False
 
 
 @dataclass(frozen=True)

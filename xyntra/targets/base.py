@@ -64,6 +64,14 @@ class Program(Protocol):
 
 
 @runtime_checkable
+class TimedProgram(Program, Protocol):
+    """A program whose launches are so short that they are timed together."""
+
+    def time_together(self, inputs: Sequence[Any]) -> int:
+        """Run on contiguous arrays that fit; return the nanoseconds of all steps of a call."""
+
+
+@runtime_checkable
 class StateProgram(Program, Protocol):
     """A program that can write outputs where inputs lie."""
 
@@ -230,6 +238,17 @@ class Backend(ABC):
             DeviceError: the machine has no such device.
         """
 
+    def tuning_class(self, architecture: str, threads: int | None) -> str:
+        """Return the devices that schedules found on one of them are taken for, as a file's name.
+
+        No device is asked. "" stands for devices that are alike in nothing.
+
+        Args:
+            architecture: that code is generated for; "" for this processor.
+            threads: as `tuning_key` has them.
+        """
+        return ""
+
     def swept_bytes(self, weights: int) -> int:
         """Return how much memory to walk through before a kernel is timed alone.
 
@@ -240,6 +259,14 @@ class Backend(ABC):
             weights: bytes of those of the model.
         """
         return 0
+
+    def timed_launches(self, nanoseconds: float) -> int:
+        """Return how many launches of a kernel to time together when it is measured alone.
+
+        Args:
+            nanoseconds: that one of them takes.
+        """
+        return 2
 
     def device_name(self, ordinal: int) -> str:
         """Return what users call a device by its number."""

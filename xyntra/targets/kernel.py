@@ -32,6 +32,7 @@ class KernelSource:
             others.
         tuned: of a kernel whose schedules were found by measuring, the nanoseconds of a launch;
             None for others.
+        packaged: whether these come with the package.
     """
 
     name: str
@@ -44,6 +45,7 @@ class KernelSource:
     lines: tuple[int, ...] = ()
     free: str = ""
     tuned: float | None = None
+    packaged: bool = False
 
     @property
     def place(self) -> str:

@@ -18,7 +18,8 @@ from typing import Any
 from urllib.parse import quote
 
 from xyntra.errors import ArchiveError
-from xyntra.tune.records import Trial, Tuned, read_schedules
+from xyntra.tune.records import Trial, read_schedules
+from xyntra.tune.tuned import Tuned
 
 __all__ = ["Database", "best_schedules", "tuned_devices"]
 
@@ -57,7 +58,7 @@ def best_schedules(path: Path, device: str, versions: str) -> dict[str, Tuned]:
     Raises:
         ArchiveError: `tuning-database`, the file cannot be read.
     """
-    columns = "kernel, schedules, nanoseconds, baseline"
+    columns = "kernel, schedules, nanoseconds"
     query = f"SELECT {columns} FROM best WHERE device=? AND versions=?"  # noqa: S608
     rows = _read(path, query, (device, versions))
     return {kernel: Tuned(*rest) for kernel, *rest in rows if _is_sound(*rest)}
@@ -80,12 +81,12 @@ def _read(path: Path, query: str, values: tuple[str, ...]) -> list[tuple[Any, ..
         raise _unreadable(path, str(error)) from error
 
 
-def _is_sound(schedules: object, nanoseconds: object, baseline: object) -> bool:
+def _is_sound(schedules: object, nanoseconds: object) -> bool:
     try:
         read_schedules(schedules)  # type: ignore[arg-type]
     except ValueError:
         return False
-    return all(isinstance(each, int | float) for each in (nanoseconds, baseline))
+    return isinstance(nanoseconds, int | float)
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xyntra.tune.measuring.process import Failed, Measurer
+from xyntra.tune.measuring.process import Failed, Gone, Measurer
 from xyntra.tune.measuring.subject import Subject
 from xyntra.tune.records import Trial
 from xyntra.tune.search import Compile, KernelSearch, Limits, Proposals
@@ -77,6 +77,7 @@ class ModelSearch:
         keep: called with trials as soon as there are any.
         keep_best: called with the best of a kernel, or with what is no longer its best.
         show: called whenever a report has changed.
+        note: why the search has ended early; "" where it has not.
     """
 
     subject_of: Callable[[KernelSpace], Subject]
@@ -87,11 +88,13 @@ class ModelSearch:
     keep: Callable[[Sequence[Trial]], None]
     keep_best: Callable[[KernelSpace, Trial | None], None]
     show: Callable[[KernelReport], None]
+    note: str = ""
 
     def run(self, reports: Sequence[KernelReport], limits: Limits) -> None:
         """Search kernel after kernel; time that one leaves is for those after it.
 
-        An interrupt ends the search with what was found, which is still confirmed.
+        An interrupt ends the search with what was found, which is still confirmed; a device that
+        is gone with what was confirmed before.
         """
         waiting = list(reports)
         while waiting and not limits.ended:
@@ -102,6 +105,9 @@ class ModelSearch:
             before = own.trials or 0
             try:
                 self._search(report, own)
+            except Gone as failure:
+                self.note = f"the search has ended: {failure}"
+                return
             finally:
                 if limits.trials is not None:
                     limits.trials -= before - (own.trials or 0)
@@ -118,6 +124,8 @@ class ModelSearch:
             self._finish(report, search)
         except Failed as failure:
             report.note = f"it cannot be measured alone: {failure}"
+            if search is not None:
+                self.measurer.revive()
         except KeyboardInterrupt:
             if search is not None:
                 self._finish(report, search)

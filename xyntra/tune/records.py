@@ -11,28 +11,18 @@ from typing import Any, Literal, get_args
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.errors import CompileError
-from xyntra.version import VERSION
 
 __all__ = [
     "Status",
     "Trial",
-    "Tuned",
     "read_schedules",
-    "versions",
     "write_schedules",
 ]
 
-SCHEDULES_VERSION = 1
-"""Raise it where schedules of the same words make other code, so that older ones are not used."""
 _MOST_TEXT = 1 << 16
 Status = Literal["timed", "refused", "crashed", "hung", "memory", "wrong"]
 """What became of a trial. Only those that were timed are candidates for the best."""
 Places = tuple[Schedule | None, ...]
-
-
-def versions() -> str:
-    """Return what a schedule that was found good is taken for: its words may change."""
-    return f"xyntra {VERSION}, schedules {SCHEDULES_VERSION}"
 
 
 def write_schedules(places: Sequence[Schedule | None]) -> str:
@@ -115,18 +105,3 @@ class Trial:
             raise ValueError(f"a trial cannot be {trial.status!r}")
         read_schedules(trial.schedules)
         return trial
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """The schedules that were found best for a kernel.
-
-    Attributes:
-        schedules: as `write_schedules` has them.
-        nanoseconds: median of a launch with them, when they were found.
-        baseline: median of a launch without.
-    """
-
-    schedules: str
-    nanoseconds: float
-    baseline: float

@@ -217,7 +217,7 @@ class KernelSearch:
         """Run candidates in turns with the usual code; those that fall behind, or fail, leave.
 
         Raises:
-            Failed: the usual code cannot be run any more.
+            Failed: the usual code cannot be run any more, or takes too long.
         """
         alive = list(running)
         for number in range(1, rounds + 1):
@@ -252,7 +252,13 @@ class KernelSearch:
             candidate.times.append(self._measurer.time(candidate.name))
 
     def _fail(self, candidate: _Candidate, failure: Failed) -> None:
+        """Record that a candidate has ended its process.
+
+        Raises:
+            Gone: it need not have been the candidate.
+        """
         self._loaded.clear()  # with the process
+        self._measurer.revive()
         status: Status = "hung" if failure.status == "hung" else "crashed"
         self._record(candidate.places, status, detail=str(failure))
 

@@ -33,6 +33,7 @@ from xyntra.plan.plan import Plan
 from xyntra.targets.base import CALLS
 from xyntra.targets.kernel import CompiledKernel, KernelSource
 from xyntra.targets.table import backend_for
+from xyntra.tune.tuned import Tuned
 
 __all__ = ["compile_module", "compile_sources", "kernel_sources", "sources_of", "with_code"]
 
@@ -82,8 +83,7 @@ def compile_module(
         failures = {name: each for name, each in named.items() if isinstance(each, CompileError)}
         if not failures:
             noted = replace(plan, fallbacks=fallbacks_of(module))
-            times = {each.name: each.tuned for each in sources if each.tuned is not None}
-            return with_code(noted, code, times), code
+            return with_code(noted, code, sources), code
         stale = _tuned_among(sources, failures)
         if stale:
             spared.update(stale)
@@ -175,7 +175,7 @@ def kernel_sources(
     precision: str = "f32",
     *,
     strict: bool = True,
-    give: Callable[[ir.Operation], float | None] | None = None,
+    give: Callable[[ir.Operation], Tuned | None] | None = None,
 ) -> list[KernelSource]:
     """Every kernel as a module of its own, with its operations made one loop nest where they can.
 
@@ -189,8 +189,7 @@ def kernel_sources(
         architecture: of the GPU to generate code for; "" for this processor.
         precision: what contractions of f32 compute in.
         strict: whether a failure of a pass is an error.
-        give: gives a kernel schedules that were found by measuring, and returns the nanoseconds of
-            a launch with them, or None.
+        give: gives a kernel schedules that were found by measuring, and returns them, or None.
 
     Raises:
         CompileError: a pass failed, and `strict` is set or there is no way around it.
@@ -204,9 +203,11 @@ def kernel_sources(
             if precision == "tf32":
                 op.attributes["xyntra.precision"] = ir.StringAttr.get(precision, op.context)
             nodes = tuple(nodes_of(plan.steps, name))
-            tuned = None if give is None else give(op)
+            given = None if give is None else give(op)
             text = op.get_asm(use_local_scope=True)
-            source = KernelSource(name, text, nodes, opt_level, architecture, tuned=tuned)
+            source = KernelSource(name, text, nodes, opt_level, architecture)
+            if given is not None:
+                source = replace(source, tuned=given.nanoseconds, packaged=given.packaged)
             sources.append(source)
     return sources
 
@@ -230,15 +231,16 @@ def _with_merged_loops(module: ir.Operation, architecture: str, *, strict: bool)
 
 
 def with_code(
-    plan: Plan, compiled: Mapping[str, CompiledKernel], tuned: Mapping[str, float] = _NOTHING
+    plan: Plan, compiled: Mapping[str, CompiledKernel], sources: Sequence[KernelSource] = ()
 ) -> Plan:
     """The plan with the memory that its kernels turned out to need; other kernels are left out.
 
     Args:
         plan: what runs.
         compiled: code by the name of the kernel.
-        tuned: nanoseconds of a launch, of kernels whose schedules were found by measuring.
+        sources: what that was made of, and which schedules of it were found by measuring.
     """
+    told = {each.name: {"tuned": each.tuned, "packaged": each.packaged} for each in sources}
     kernels = {
         name: replace(
             plan.kernels[name],
@@ -246,7 +248,7 @@ def with_code(
             private=code.private_bytes,
             prepared=code.prepared_bytes,
             schedules=code.schedules,
-            tuned=tuned.get(name),
+            **told.get(name, {}),
         )
         for name, code in compiled.items()
         if name != CALLS

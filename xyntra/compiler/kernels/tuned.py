@@ -15,6 +15,7 @@ from xyntra.tune.records import read_schedules
 
 if TYPE_CHECKING:
     from xyntra.compiler.worker.request import Request
+    from xyntra.tune.tuned import Tuned
 
 __all__ = ["give_tuned", "tuning_key"]
 
@@ -32,7 +33,7 @@ def tuning_key(text: str, architecture: str, opt_level: int) -> str:
 
 def give_tuned(
     function: ir.Operation, request: Request, spared: Mapping[str, object]
-) -> float | None:
+) -> Tuned | None:
     """Give a kernel the schedules that a request has for it.
 
     Args:
@@ -41,7 +42,7 @@ def give_tuned(
         spared: names of kernels that get none.
 
     Returns:
-        The nanoseconds that a launch took with them; None where it was given none.
+        These; None where it was given none.
     """
     if is_generic(function) or function_name(function) in spared:
         return None
@@ -49,6 +50,5 @@ def give_tuned(
     found = request.tuned.get(tuning_key(text, request.architecture, request.opt_level))
     if found is None:
         return None
-    schedules, nanoseconds = found
-    give_schedules(function, read_schedules(schedules))
-    return nanoseconds
+    give_schedules(function, read_schedules(found.schedules))
+    return found

@@ -21,7 +21,7 @@ from xyntra.compiler.driver import (
 )
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
-from xyntra.compiler.tuned_schedules import TuningWarning
+from xyntra.compiler.tuned_schedules import TuningWarning, packaged_for
 from xyntra.compiler.tuning.candidates import read_outcomes, write_candidates
 from xyntra.compiler.worker.request import CANDIDATES, SPACES, Request
 from xyntra.config import Config
@@ -35,10 +35,11 @@ from xyntra.tune.measuring.process import Measurer
 from xyntra.tune.measuring.subject import Subject, subject_of
 from xyntra.tune.model_search import KernelReport, ModelSearch, worth_searching
 from xyntra.tune.recorder import Recorder
-from xyntra.tune.records import Trial, read_schedules, versions
+from xyntra.tune.records import Trial, read_schedules, write_schedules
 from xyntra.tune.sampler import Sampler, load_optuna
 from xyntra.tune.search import Limits, Outcome, Proposals
 from xyntra.tune.space import KernelSpace, spaces_from_json
+from xyntra.tune.tuned import Tuned, versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +92,7 @@ class TuningResult:
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
-    best: dict[str, tuple[str, float]] = field(default_factory=dict)
+    best: dict[str, Tuned] = field(default_factory=dict)
 
 
 def model_spaces(source: ModelSource, sizes: Sizes, config: Config) -> list[KernelSpace]:
@@ -166,14 +167,15 @@ def tune_model(
         show(result.reports, limits)
         search = session.search(measurer, lambda _: show(result.reports, limits))
         search.run(result.reports, limits)
+        result.notes += [search.note] * bool(search.note)
     except KeyboardInterrupt:
         result.interrupted = True
     finally:
         measurer.close()
         recorder.close()
-    result.notes = list(dict.fromkeys(recorder.notes))
+    result.notes = list(dict.fromkeys([*result.notes, *recorder.notes]))
     result.seconds = time.monotonic() - start
-    result.best = {key: (each.schedules, each.nanoseconds) for key, each in recorder.best.items()}
+    result.best = {key: Tuned(e.schedules, e.nanoseconds) for key, e in recorder.best.items()}
     return result
 
 
@@ -224,15 +226,17 @@ class _Session:
         self._artifact: Artifact = find_artifact(self._request, config, self._target)
         self._weights = weights_of(self._artifact, source, config.parameters_root)
         self._known = recorder.known_best(*self._device)
+        self._packaged = packaged_for(config, self._target)
         self._learned = LearnedModel(recorder.known("", *self._device), recorder.texts())
         self._arrays: dict[int, np.ndarray[Any, Any]] = {}
+        self._times: dict[str, float] = {}
 
     def reports(self) -> list[KernelReport]:
         """Run the model, and return a report of each kernel that is worth a search."""
         spaces = spaces_from_json(run_request(replace(self._request, level=SPACES), self._config))
         captured = capture(self._program, self._artifact.plan, _TIMED_CALLS)
         self._arrays = captured.arrays
-        times: dict[str, float] = {}
+        times = self._times
         for step, nanoseconds in zip(self._artifact.plan.steps, captured.times, strict=True):
             times[step.kernel] = times.get(step.kernel, 0.0) + median(nanoseconds)
         wanted = [each for each in spaces if fnmatchcase(each.name, self._tuning.kernels)]
@@ -259,7 +263,9 @@ class _Session:
         self._recorder.describe(space.key, space.text)
         where = self._target.architecture, self._target.ordinal, self._config.threads
         swept = self._target.backend.swept_bytes(sum(a.nbytes for a in self._weights.values()))
-        return subject_of(self._artifact, space.name, self._weights, self._arrays, where, swept)
+        launches = self._target.backend.timed_launches(self._times[space.name] / space.calls)
+        known = self._weights, self._arrays
+        return subject_of(self._artifact, space.name, *known, where, swept, launches)
 
     def _proposals(self, space: KernelSpace) -> Proposals:
         """Return what proposes schedules, knowing what earlier searches have found."""
@@ -267,6 +273,8 @@ class _Session:
         timed = sorted((each for each in trials if each.status == "timed"), key=_ratio_of)
         best = self._known.get(space.key)
         again = {each.schedules: None for each in ([best] if best else []) + timed[:_AGAIN]}
+        if space.key in self._packaged:
+            again[self._packaged[space.key].schedules] = None
         first = [read_schedules(text) for text in again]
         first += self._learned.first(space, _LEARNED)
         sampler = Sampler(space, self._tuning.seed, first)
@@ -293,10 +301,23 @@ class _Session:
             return [error] * len(texts)
 
     def _keep_best(self, space: KernelSpace, best: Trial | None) -> None:
-        if best is not None:
-            self._recorder.keep_best(best)
+        kept = best or self._refuted(space)
+        if kept is not None:
+            self._recorder.keep_best(kept)
         elif space.key in self._known:
             self._recorder.drop_best(space.key, *self._device)
+
+    def _refuted(self, space: KernelSpace) -> Trial | None:
+        """Return a record of the usual schedules where those of the package are no better here."""
+        packaged = self._packaged.get(space.key)
+        trials = self._recorder.known(space.key, *self._device) if packaged else []
+        for each in trials:
+            if packaged and each.schedules == packaged.schedules:
+                usual = write_schedules(space.default)
+                return replace(
+                    each, schedules=usual, status="timed", nanoseconds=each.baseline, detail=""
+                )
+        return None
 
 
 def _ratio_of(trial: Trial) -> float:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from xyntra.targets.table import CODE_LEVELS
+from xyntra.tune.tuned import Tuned
 
 __all__ = ["CANDIDATES", "COMPILED", "LEVELS", "SPACES", "Level", "Request"]
 
@@ -65,8 +66,7 @@ class Request:
         quantization: of products with weights, in order, scale and zero point of what they are
             multiplied with, and why they stay in f32, as `FactorRange`.
         named: of shapes in which names of `ranges` stand, the name in each place, or "".
-        tuned: by `tuning_key` of a kernel the schedules that it is to have, as `write_schedules`
-            has them, and the nanoseconds that a launch then took.
+        tuned: by `tuning_key` of a kernel the schedules that it is to have.
         ranges: of dimensions that stay free the least and largest size, and the step, by name.
         relations: of dimensions that these decide, expressions of their names.
     """
@@ -103,7 +103,7 @@ class Request:
     values: dict[str, Any] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     ranges: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    tuned: dict[str, tuple[str, float]] = field(default_factory=dict)
+    tuned: dict[str, Tuned] = field(default_factory=dict)
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
     relations: dict[str, str] = field(default_factory=dict)
 
@@ -123,7 +123,7 @@ class Request:
         fields["quantization"] = tuple(tuple(each) for each in fields["quantization"])
         fields["named"] = {name: tuple(names) for name, names in fields["named"].items()}
         fields["ranges"] = {name: tuple(each) for name, each in fields["ranges"].items()}
-        fields["tuned"] = {key: (text, time) for key, (text, time) in fields["tuned"].items()}
+        fields["tuned"] = {key: Tuned(*each) for key, each in fields["tuned"].items()}
         fields["without"] = tuple((name, sentence) for name, sentence in fields["without"])
         return cls(model=model, **fields)
 

@@ -51,6 +51,15 @@ class CpuBackend(Backend):
         used = threads or default_threads()
         return f"cpu {device.name} {features}, caches {caches}, {used} threads"
 
+    def tuning_class(self, architecture: str, threads: int | None) -> str:
+        """Return the width of vectors and the number of threads."""
+        from xyntra.targets.cpu.device import host_device
+        from xyntra.targets.cpu.pool import default_threads
+
+        return (
+            f"{self.name}-{host_device().vector_bits}-bits-{threads or default_threads()}-threads"
+        )
+
     def swept_bytes(self, weights: int) -> int:
         """Return the size of the last cache, where the weights do not fit there."""
         from xyntra.targets.cpu.device import host_device

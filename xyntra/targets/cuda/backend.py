@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xyntra.passes.lower.gpu.device import Feature, device_of
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from xyntra.targets.launch_resources import LaunchResources
 
 __all__ = ["BACKEND"]
+
+_TIMED_NANOSECONDS, _TIMED_LAUNCHES = 100_000, 16
 
 
 class CudaBackend(Backend):
@@ -61,6 +64,17 @@ class CudaBackend(Backend):
 
         device = cuda_device(ordinal)
         return f"cuda {device.name}, {device.architecture}"
+
+    def tuning_class(self, architecture: str, threads: int | None) -> str:
+        """Return the architecture."""
+        return f"{self.name}-{architecture}"
+
+    def timed_launches(self, nanoseconds: float) -> int:
+        """Return enough launches for what it costs to begin them not to count.
+
+        Weights of many launches are also more than the second-level cache holds, as in a model.
+        """
+        return min(max(2, ceil(_TIMED_NANOSECONDS / max(nanoseconds, 1.0))), _TIMED_LAUNCHES)
 
     def machine_key(self, architecture: str) -> str:
         """Return the architecture and the interface of kernels."""

@@ -19,7 +19,7 @@ from xyntra.targets.cuda.calls.device_calls import DeviceCalls
 from xyntra.targets.cuda.calls.host_calls import HostCalls
 from xyntra.targets.cuda.calls.pending import Pending
 from xyntra.targets.cuda.calls.resident_calls import ResidentCalls
-from xyntra.targets.cuda.calls.step_times import step_times
+from xyntra.targets.cuda.calls.step_times import graph_time, step_times
 from xyntra.targets.cuda.calls.torch_calls import TorchCalls
 from xyntra.targets.cuda.code.kernel_image import KernelImage
 from xyntra.targets.cuda.driver.driver import checked, driver
@@ -27,6 +27,7 @@ from xyntra.targets.cuda.driver.gpu import Gpu
 from xyntra.targets.cuda.driver.memory import Event, new_stream
 from xyntra.targets.cuda.driver.stream_order import StreamOrder
 from xyntra.targets.cuda.graphs.device_buffers import DeviceBuffers
+from xyntra.targets.cuda.graphs.graph import LaunchGraph
 from xyntra.targets.cuda.graphs.launches import BoundLaunch, load_kernels
 from xyntra.targets.cuda.graphs.replays import Replays
 from xyntra.targets.cuda.graphs.resources import launch_resources
@@ -57,6 +58,7 @@ class LoadedModel:
         self.gpu = gpu
         self._stream = new_stream()
         self._places = _places(artifact)
+        self._together: LaunchGraph | None = None
         try:
             self._load(artifact, weights)
         except DeviceError as error:
@@ -76,7 +78,7 @@ class LoadedModel:
             DeviceError: the GPU has too little memory.
         """
         other = copy(self)
-        other.plan = plan
+        other.plan, other._together = plan, None
         other._kernels = {n: self._kernels[n].with_image(image) for n, image in images.items()}
         other._buffers = self._buffers.at(plan, self.gpu.transfers, self._stream)
         other._replays = Replays(
@@ -151,18 +153,41 @@ class LoadedModel:
         return Pending(self.gpu, event, lambda: started, _whole(self._places))
 
     def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
-        """Run the plan a few times; return each step's nanoseconds, zero for those of the load."""
+        """Run the plan many times; return each step's nanoseconds, zero for those of the load.
+
+        What is in `outputs` then is of one run.
+        """
         transfers, address = self.gpu.transfers, self._buffers.address
         self._order.enter(self._stream, lasts=True)
-        for array, port in zip(inputs, self.plan.inputs, strict=True):
-            transfers.upload(array, address(port.buffer), self._stream)
         called = [step for step in self.plan.steps if not step.once]
         steps = [(self._places[step.kernel], self._replays.bind(step)) for step in called]
-        measured = iter(step_times(steps, self._stream))
-        times = [0 if step.once else next(measured) for step in self.plan.steps]
+        self._upload(inputs)
+        measured = iter(step_times(steps, self._stream, self._graph))
+        self._upload(inputs)  # steps have written over some, and in parts of runs
+        for _, launches in steps:
+            for launch in launches:
+                launch(self._stream)
         for array, port in zip(outputs, self.plan.results, strict=True):
             transfers.download(address(port.buffer), array, self._stream)
-        return times
+        return [0 if step.once else next(measured) for step in self.plan.steps]
+
+    def time_together(self, inputs: Sequence[Array]) -> int:
+        """Run the plan a few times; return the nanoseconds of its launches in a call."""
+        self._order.enter(self._stream, lasts=True)
+        self._upload(inputs)
+        if self._together is None:
+            ports = [*self.plan.inputs, *self.plan.results]
+            addresses = [self._buffers.address(port.buffer) for port in ports]
+            self._together = self._graph(self._replays.launches(addresses))
+        return graph_time(self._together, self._stream)
+
+    def _upload(self, inputs: Sequence[Array]) -> None:
+        """Copy inputs to the plan's own memory."""
+        for array, port in zip(inputs, self.plan.inputs, strict=True):
+            self.gpu.transfers.upload(array, self._buffers.address(port.buffer), self._stream)
+
+    def _graph(self, launches: Sequence[BoundLaunch]) -> LaunchGraph:
+        return LaunchGraph(launches, self._replays.capture, self.gpu.direct)
 
     def launches(self, addresses: Sequence[int]) -> list[BoundLaunch]:
         """Return the launches of a call, for addresses of inputs and outputs in order."""

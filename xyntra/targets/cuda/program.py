@@ -122,6 +122,15 @@ class CudaProgram:
         with self._ready() as loaded:
             return loaded.time_steps(inputs, outputs)
 
+    def time_together(self, inputs: Sequence[Array]) -> int:
+        """Run the plan a few times and return the nanoseconds of its launches in a call.
+
+        Raises:
+            DeviceError: there is no such GPU, or it failed.
+        """
+        with self._ready() as loaded:
+            return loaded.time_together(inputs)
+
     def state_address(self, array: Any, port: Port) -> int:
         """Return where an array lies that an output is to be written over.
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from xyntra.tune.measuring.server import USUAL
 from xyntra.tune.measuring.subject import Subject
 
-__all__ = ["USUAL", "Failed", "Measurer"]
+__all__ = ["USUAL", "Failed", "Gone", "Measurer"]
 
 _PATH = "import sys; sys.path[:] = sys.argv[1:-1]; "
 _OPENING = 120.0
@@ -42,6 +42,10 @@ class Failed(Exception):
     def __init__(self, status: str, detail: str) -> None:
         super().__init__(detail)
         self.status = status
+
+
+class Gone(Failed):
+    """Its usual code cannot be run any more, either: the device has disappeared, say."""
 
 
 class Measurer:
@@ -89,6 +93,19 @@ class Measurer:
     def drop(self, name: str) -> None:
         """Unload what was added under a name."""
         self._ask(_PATIENCE, "drop", name)
+
+    def revive(self) -> None:
+        """Start the process again after it has failed, with the usual code.
+
+        Raises:
+            Gone: that fails, too, so that nothing is known of what failed before.
+        """
+        try:
+            if self._process is None:
+                self._start()
+                self._reopen()
+        except Failed as failure:
+            raise Gone(failure.status, f"the kernel cannot be run any more: {failure}") from failure
 
     def close(self) -> None:
         """End the process."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.targets.base import Program
+from xyntra.targets.base import Program, TimedProgram
 from xyntra.targets.kernel import CompiledKernel
 from xyntra.targets.table import backend_for
 from xyntra.tune.measuring.comparison import difference
@@ -67,9 +67,16 @@ class _Bench:
         while runs < _RUNS[0] or (runs < _RUNS[1] and spent < _RUN_NANOSECONDS):
             if self._swept.size:
                 self._swept[::_LINE] += 1
-            nanoseconds = self._run(name)
+            nanoseconds = self._time(name)
             shortest, spent, runs = min(shortest, nanoseconds), spent + nanoseconds, runs + 1
         return shortest / self.subject.launches
+
+    def _time(self, name: str) -> int:
+        program = self._programs[name]
+        if not isinstance(program, TimedProgram):
+            return self._run(name)
+        # What launches write over has been computed from once more: its numbers are not looked at.
+        return program.time_together(self._inputs)
 
     def drop(self, name: str) -> None:
         """Unload machine code."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,6 @@ from xyntra.targets.kernel import CompiledKernel
 __all__ = ["Subject", "made_up", "subject_of"]
 
 Array = np.ndarray[Any, Any]
-_MOST_STEPS = 2
-"""Launches that are timed together, each with weights of its own, as in the model. Every candidate
-prepares them once more."""
 _MOST_BYTES = 1 << 29
 _KNOWN = ("parameter", "constant", "prepared")
 
@@ -82,6 +80,7 @@ def subject_of(
     known: Mapping[int, Array],
     device: tuple[str, int, int | None],
     swept: int = 0,
+    launches: int = 2,
 ) -> Subject:
     """Return what there is to measure of a kernel.
 
@@ -92,11 +91,15 @@ def subject_of(
         known: contents of some buffers in a call; others are made up.
         device: architecture, number and threads.
         swept: as `Subject` has it.
+        launches: that are timed together, each with weights of its own as long as there are some,
+            as in the model. Every candidate prepares them once more.
     """
     builder = _Builder(artifact.plan, known)
-    steps = _steps(artifact.plan, kernel)
+    steps = _steps(artifact.plan, kernel, launches)
     for step in [*_before(artifact.plan, steps), *steps]:
         builder.add(step)
+    if not artifact.plan.kernels[kernel].inplace:
+        builder.repeat(launches)
     plan = builder.plan()
     named = {each.name for each in plan.buffers if each.kind == "parameter"}
     return Subject(
@@ -114,12 +117,12 @@ def subject_of(
     )
 
 
-def _steps(plan: Plan, kernel: str) -> list[Step]:
+def _steps(plan: Plan, kernel: str, most: int) -> list[Step]:
     """Return the first launches of a kernel, as many as fit into memory."""
     found: list[Step] = []
     size = 0
     for step in plan.steps:
-        if step.kernel == kernel and not step.once and len(found) < _MOST_STEPS:
+        if step.kernel == kernel and not step.once and len(found) < most:
             size += plan.step_bytes(step)
             if not found or size <= _MOST_BYTES:
                 found.append(step)
@@ -171,6 +174,18 @@ class _Builder:
                 outputs.append(self._buffer("output", buffer))
                 self._outputs.append(_port(kind, "out", outputs[-1]))
         self._steps.append(replace(step, inputs=tuple(inputs), outputs=tuple(outputs)))
+
+    def repeat(self, count: int) -> None:
+        """Add the launches of a call again, with outputs of their own, until there are so many."""
+        called = [step for step in self._steps if not step.once]
+        for step in islice(cycle(called), max(0, count - len(called))):
+            outputs = []
+            for number in step.outputs:
+                port = next(each for each in self._outputs if each.buffer == number)
+                outputs.append(len(self._buffers))
+                self._buffers.append(self._buffers[number])
+                self._outputs.append(replace(port, name=f"out{outputs[-1]}", buffer=outputs[-1]))
+            self._steps.append(replace(step, outputs=tuple(outputs)))
 
     def plan(self) -> Plan:
         """Return what was added as a plan."""
