@@ -64,21 +64,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = options.names or list(REGISTRY)
     if unknown := [name for name in names if name not in REGISTRY]:
         parser.error(f"no model {unknown[0]!r}; known: {', '.join(REGISTRY)}")
-    machine = describe()
-    rows = []
+    settings = {key: getattr(options, key) for key in ("threads", "busy", "rounds", "turn")}
+    result: dict[str, Any] = {"machine": describe(), "settings": settings, "rows": []}
+    path = options.json
+    if path is None and not options.names:
+        path = ROOT / "bench" / "results" / f"neighbours-{slug(result['machine'])}.json"
     busy = Busy(max(options.busy, default=0))
     try:
         for name in names:
-            rows.append(_row(REGISTRY[name], options, busy))
-            print(summary(rows[-1]), flush=True)
+            result["rows"].append(_row(REGISTRY[name], options, busy))
+            print(summary(result["rows"][-1]), flush=True)
+            if path is not None:  # after each row: what is cut off still counts
+                write_json(path, result)
     finally:
         busy.end()
-    settings = {key: getattr(options, key) for key in ("threads", "busy", "rounds", "turn")}
-    result = {"machine": machine, "settings": settings, "rows": rows}
-    if options.json or not options.names:
-        path = options.json or ROOT / "bench" / "results" / f"neighbours-{slug(machine)}.json"
-        write_json(path, result)
-        print(f"wrote {path}")
     if options.document:
         REGION.update(options.document, render(result))
     return 0
