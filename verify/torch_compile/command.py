@@ -116,7 +116,9 @@ class _Sweep:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m verify.torch_compile", description=__doc__)
-    parser.add_argument("--only", action="append", help="part of a name")
+    parser.add_argument(
+        "--only", action="append", help="part of 'vit (float32)'; they run in order"
+    )
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--times", action="store_true", help="beside eager and Inductor")
@@ -141,9 +143,14 @@ def _cases(options: argparse.Namespace) -> list[tuple[str, str | None]]:
     if on_gpu and not options.autocast:
         found += [(name, None) for name in USES]
         found += [(name, "bfloat16") for name in ("mlp", "cnn", "gpt2", *LARGE)]
-    parts = options.only or [""]
-    chosen = [(name, autocast) for name, autocast in found if any(each in name for each in parts)]
-    return sorted(chosen, key=lambda case: _FIRST.index(case) if case in _FIRST else len(_FIRST))
+    if options.only:
+        wanted = {each: [case for case in found if each in _label(*case)] for each in options.only}
+        return list(dict.fromkeys(case for each in options.only for case in wanted[each]))
+    return sorted(found, key=lambda case: _FIRST.index(case) if case in _FIRST else len(_FIRST))
+
+
+def _label(name: str, autocast: str | None) -> str:
+    return f"{name} ({autocast or 'float32'})"
 
 
 def _command(name: str, autocast: str | None, options: argparse.Namespace) -> list[str]:
