@@ -70,12 +70,18 @@ def _through_a_composite(x):
     return y, z
 
 
+def _mean_of_channels_last(x):
+    image = x[None].to(memory_format=torch.channels_last)
+    return torch.nn.functional.adaptive_avg_pool2d(image, 1) * 2
+
+
 @pytest.mark.parametrize(
     ("function", "by_uses"),
     [
         (_written_twice, True),
         (_one_of_several, True),
         (lambda x: x.softmax(1).flatten(1).roll(3), True),
+        (_mean_of_channels_last, True),
         (_written_after_a_view, False),
         (_view_is_written, False),
         (_through_a_composite, False),
@@ -84,7 +90,7 @@ def _through_a_composite(x):
             False,
         ),
     ],
-    ids=["twice", "topk", "pure", "view before", "view", "composite", "metadata"],
+    ids=["twice", "topk", "pure", "channels last", "view before", "view", "composite", "metadata"],
 )
 def test_values_that_are_written_to(function, by_uses, monkeypatch):
     assert _is_reduced_by_uses(function, monkeypatch) == by_uses

@@ -273,9 +273,11 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
                     result = rule(*args, **kwargs)
                 if result is not NotImplemented:
                     return result
-        if op._schema.is_mutable:
+        if op._schema.is_mutable and not _only_renames_strides(op, args):
             raise _TooHardError
         result = op(*args, **kwargs)
+        if op._schema.is_mutable:
+            return result
         # Named after the operator, not its overload, as PyTorch's own decompositions do.
         name = op._schema.name.partition("::")[2]
         node = self.graph.create_node("call_function", op, *self.nodes((args, kwargs)), name)
@@ -332,6 +334,19 @@ def _is_static(node: _Node) -> bool:
         )
         for each in values
     )
+
+
+def _only_renames_strides(op: Any, args: tuple[Any, ...]) -> bool:
+    """Tell whether a tensor gets other strides for dimensions of one element, and is the same.
+
+    So do means over the pixels of images with channels last, which stay of that order.
+    """
+    if op._opname != "as_strided_" or len(args) != 3:
+        return False
+    tensor, size, stride = args
+    if tuple(tensor.shape) != tuple(size):
+        return False
+    return all(n == 1 or a == b for n, a, b in zip(size, tensor.stride(), stride, strict=True))
 
 
 def _is_written(argument: Any) -> bool:
