@@ -30,7 +30,8 @@ _COPIES = ("detach_", "lift_fresh_copy")
 _KEPT_META = ("nn_module_stack", "custom")
 _COMPOSITE_OWN = frozenset(
     """
-    batch_norm conv1d conv2d conv3d group_norm instance_norm layer_norm linear matmul softmax
+    adaptive_avg_pool2d batch_norm conv1d conv2d conv3d group_norm instance_norm layer_norm linear
+    matmul max_pool1d max_pool2d max_pool3d softmax
     """.split()
 )
 """Composite operators that never return a view; others may, and their schemas do not say so."""
