@@ -32,6 +32,7 @@ _MODULES = (
     "strided",
     "reduce",
     "matmul",
+    "experts",
     "nn",
     "norms",
     "conv_gradient",
@@ -47,7 +48,7 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
     """Register the decorated function as the importer of the ATen operators `names`.
 
     A name has no overload: arguments are known by the names of the schema, so that one importer
-    serves all overloads.
+    serves all overloads. An operator of another library than ATen has its name before it.
 
     Raises:
         ValueError: an operator has two importers.
@@ -79,7 +80,8 @@ def find_handler(operator: str) -> Handler | None:
     """Return the importer of an operator such as `aten.add.Tensor`, or None."""
     _load_importers()
     namespace, _, rest = operator.partition(".")
-    return _HANDLERS.get(rest.split(".")[0]) if namespace == "aten" else None
+    name = rest.split(".")[0]
+    return _HANDLERS.get(name if namespace == "aten" else f"{namespace}.{name}")
 
 
 def unknown_operator(call: AtenCall) -> UnsupportedError:

@@ -163,7 +163,8 @@ def safe_softmax(node: AtenNode) -> Tensor:
     b, lowest = node.b, float("-inf")
     x = cast(b, node.tensor("self"), node.dtype)
     if not x.rank:
-        return b.map(lambda v: v.equals(lowest).select(constant(0, x.dtype), v - v + 1), x)
+        zero = constant(0, x.dtype)
+        return b.map(lambda v: v.equals(lowest).select(zero, v - v + 1), x, dtype=x.dtype)
     axis = node.axis(node["dim"], x.rank)
     largest = b.reduce(x, [axis], "max", keepdims=True)
 
