@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Multiplies with weights of 4 bits by ggml, the library of llama.cpp, on the CPU.
 
-The package xllamacpp brings it, compiled. Its type Q4_0 has blocks of 32 integers around 8 with one
-scale of f16, as symmetric blocks of MatMulNBits are; rows are rounded to 8 bits on the way in.
+llama-cpp-python compiles it for the processor that it is installed on; the package xllamacpp, which
+is asked where there is none, brings it for AVX2. Its type Q4_0 has blocks of 32 integers around 8
+with one scale of f16, as symmetric blocks of MatMulNBits are; rows are rounded to 8 bits on the way
+in.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ggml_chain"]
+__all__ = ["ggml_chain", "q4_0"]
 
 _F32, _Q4_0 = 0, 2
 _SPARE = 64 << 20  # bytes for the graph, and for rows of 8 bits
@@ -46,13 +48,9 @@ def ggml_chain(
         layers: bytes [columns, blocks, 16], of which each holds two neighbours, and scales.
         threads: how many work on a product.
     """
-    spec = find_spec("xllamacpp")
-    files = (
-        [] if spec is None or spec.origin is None else sorted(Path(spec.origin).parent.glob("*.so"))
-    )
-    if not files:
+    library = _library()
+    if library is None:
         return None
-    library = ctypes.PyDLL(str(files[0]))
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -65,7 +63,7 @@ def ggml_chain(
     for packed, scales in layers:
         columns, blocks, _ = packed.shape
         weight = library.ggml_new_tensor_2d(context, _Q4_0, blocks * 32, columns)
-        _fill(library, weight, _q4_0(packed, scales))
+        _fill(library, weight, q4_0(packed, scales))
         value = library.ggml_mul_mat(context, weight, value)
     library.ggml_build_forward_expand(graph, value)
     shape = x.shape[0], layers[-1][0].shape[0]
@@ -80,11 +78,22 @@ def ggml_chain(
     return call
 
 
+def _library() -> Any:
+    """Return ggml, compiled for this processor where llama-cpp-python is installed, or None."""
+    for package, pattern in (("llama_cpp", "lib/libggml-cpu.so*"), ("xllamacpp", "*.so")):
+        spec = find_spec(package)
+        if spec is not None and spec.origin is not None:
+            files = sorted(Path(spec.origin).parent.glob(pattern))
+            if files:
+                return ctypes.PyDLL(str(files[0]))
+    return None
+
+
 def _fill(library: Any, tensor: int, array: np.ndarray) -> None:
     ctypes.memmove(library.ggml_get_data(tensor), array.ctypes.data, array.nbytes)
 
 
-def _q4_0(packed: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def q4_0(packed: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Return blocks of a scale of f16 and 16 bytes, of which byte i holds integers i and i + 16."""
     columns, blocks, _ = packed.shape
     integers = np.stack([packed & 15, packed >> 4], -1).reshape(columns, blocks, 32)

@@ -4,7 +4,9 @@
 Each model answers 500 inputs in f32 and in every precision, on the CPU or the GPU. Classifiers have
 to give the same largest class for at least as many rows as `_ENOUGH` says, embeddings and boxes
 the same direction. The command exits with 1 where one does not. "int8" is calibrated with 64 other
-inputs. Magika reads files of this Python installation; pictures are drawn, and so are token ids.
+inputs; `--seeds 5` repeats it five times with other samples and other inputs, none of which any
+other seed draws. Magika reads files of this Python installation; pictures are drawn, and so are
+token ids.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ Sample = dict[str, Array]
 _ENOUGH = {"f16": 1.0, "bf16": 0.99, "int8": 0.99, "w8": 0.99, "w4": 0.9}
 """Least share of rows of the same class, and least cosine of the whole output."""
 _WINDOW, _PADDING = 1024, 256  # of Magika's features
+_FIRST, _APART = 7000, 100_000  # numbers of inputs: where a seed begins, and the next one
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class _Case:
 _CASES = (
     _Case("magika", True),
     _Case("rapidocr-cls", True),
+    _Case("rapidocr-det", False),
     _Case("rapidocr-rec", True),
     _Case("minilm", False),
     _Case("nudenet", False),
@@ -62,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--precision", default="f16,bf16,int8")
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--inputs", type=int, default=500)
+    parser.add_argument("--seeds", type=int, default=1, help="how many, from --first-seed on")
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--samples", type=int, default=64, help="for int8 (default 64)")
     parser.add_argument("--tolerance", type=float, help="for int8")
     parser.add_argument("--json", type=Path, help="write the results, too")
@@ -72,22 +78,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     for case in _CASES:
         if case.name in options.models:
-            for row in _rows(case, options):
-                rows.append(row)
-                print(_line(row), flush=True)
-    if options.json:
-        text = json.dumps({"machine": describe(), "rows": rows}, indent=1)
-        options.json.write_text(text + "\n", encoding="utf-8")
+            for seed in range(options.first_seed, options.first_seed + options.seeds):
+                for row in _rows(case, seed, options):
+                    rows.append(row)
+                    print(_line(row), flush=True)
+                    _write(rows, options.json)
     return int(any(row["wrong"] for row in rows))
 
 
-def _rows(case: _Case, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _write(rows: Sequence[dict[str, Any]], path: Path | None) -> None:
+    if path is not None:
+        text = json.dumps({"machine": describe(), "rows": rows}, indent=1)
+        path.write_text(text + "\n", encoding="utf-8")
+
+
+def _rows(case: _Case, seed: int, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     import xyntra
 
     spec = REGISTRY[case.name]
     path = ensure(case.name, DEFAULT_FOLDER)
     # The first ones are for calibration alone.
-    draw = _drawn(case.name, options.samples + options.inputs)
+    draw = _drawn(case.name, options.samples + options.inputs, seed)
     samples = [draw(number) for number in range(options.samples)]
     how: dict[str, Any] = {"target": options.target, "inputs": spec.shapes or None}
     exact = xyntra.compile(path, **how)
@@ -106,7 +117,7 @@ def _rows(case: _Case, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             sums[precision].add(np.asarray(given), np.asarray(expected))
     for precision, executable in found.items():
         kinds = [kind for _, kind, reason in executable.plan.precisions if not reason]
-        row = {"model": case.name, "precision": precision, "inputs": options.inputs}
+        row = {"model": case.name, "seed": seed, "precision": precision, "inputs": options.inputs}
         row |= sums[precision].row(is_classifier=case.is_classifier)
         row["lowered"], row["kept"] = len(kinds), len(executable.plan.precisions) - len(kinds)
         value = row["top1"] if case.is_classifier else row["cosine"]
@@ -145,13 +156,14 @@ class _Agreement:
         }
 
 
-def _drawn(name: str, count: int) -> Callable[[int], Sample]:
+def _drawn(name: str, count: int, seed: int) -> Callable[[int], Sample]:
     """Return a function that gives the input of a number."""
     spec = REGISTRY[name]
     if name != "magika":
-        return lambda number: spec.random_inputs(7000 + number)
+        return lambda number: spec.random_inputs(_FIRST + seed * _APART + number)
     files = sorted(path for path in Path(np.__file__).parents[1].rglob("*") if path.is_file())
-    chosen = files[:: max(1, len(files) // count)]
+    every = max(1, len(files) // count)
+    chosen = files[seed % every :: every]
 
     def features(number: int) -> Sample:
         content = chosen[number % len(chosen)].read_bytes()
@@ -162,15 +174,15 @@ def _drawn(name: str, count: int) -> Callable[[int], Sample]:
         return {spec.inputs[0].name: values}
 
     # In another order, so that calibration sees files of all packages.
-    order = np.random.default_rng(1).permutation(count)
+    order = np.random.default_rng(1 + seed).permutation(count)
     return lambda number: features(int(order[number]))
 
 
 def _line(row: dict[str, Any]) -> str:
     top1 = "" if row["top1"] is None else f"top-1 {row['top1']:.2%} of {row['rows']} rows, "
     return (
-        f"{row['model']:14}{row['precision']:5} {top1}cosine {row['cosine']:.6f} (least"
-        f" {row['least_cosine']:.6f}), error {row['error']:.1e}, {row['lowered']} lowered,"
+        f"{row['model']:14}{row['seed']:2} {row['precision']:5} {top1}cosine {row['cosine']:.6f}"
+        f" (least {row['least_cosine']:.6f}), error {row['error']:.1e}, {row['lowered']} lowered,"
         f" {row['kept']} kept{'  WRONG' * row['wrong']}"
     )
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Decoder", "rotation", "weights_of"]
+__all__ = ["BASE", "Decoder", "rotation", "weights_of"]
 
 Array = np.ndarray[Any, Any]
-_BASE = 500_000.0
+BASE = 500_000.0
+"""Of rotary embeddings."""
 _SCALE = 0.02
 
 
@@ -86,5 +87,5 @@ def weights_of(decoder: Decoder, seed: int = 0) -> dict[str, Array]:
 def rotation(decoder: Decoder, positions: int) -> tuple[Array, Array]:
     """Cosines and sines of rotary embeddings, [positions, size / 2]."""
     powers = np.arange(0, decoder.size, 2) / decoder.size
-    angles = np.arange(positions)[:, None] / _BASE**powers
+    angles = np.arange(positions)[:, None] / BASE**powers
     return np.cos(angles).astype(decoder.dtype), np.sin(angles).astype(decoder.dtype)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx_models import mlp
+from onnx_models import make_model, mlp
 
 from xyntra.tools import cli
 
@@ -48,11 +48,32 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
         error = capsys.readouterr().err
         assert f"[{code}]" in error
         assert says in error
-    Path("calls/a.npz").write_bytes(b"no archive")
+    with Path("calls/a.npz").open("wb") as file:
+        np.save(file, np.zeros(3))
     assert cli.run(["compare", "m.onnx", "--samples", "calls"]) == 1
-    assert "[input-file]" in capsys.readouterr().err
+    assert "is no .npz file" in capsys.readouterr().err
     np.savez("calls/a.npz", x=np.zeros((4, 31), np.float32))
     assert cli.run(["compare", "m.onnx", "--samples", "calls"]) == 1
     error = capsys.readouterr().err
     assert "[input-shape]" in error
     assert "sample 0" in error
+
+
+def test_precisions_that_do_not_go_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """A weight that scales of f16 cannot hold; factors that are not finite stay in f32."""
+    weights = {"w": np.full((128, 128), 1e7, np.float32)}
+    onnx.save(
+        make_model([("MatMul", ["x", "w"], ["y"])], {"x": [4, 128]}, ["y"], weights), "m.onnx"
+    )
+    np.savez("calls/0.npz", x=np.full((4, 128), np.nan, np.float32))
+    line = ["compare", "m.onnx", "--samples", "calls", "--json", "report.json", "--html", "page"]
+    assert cli.run([*line, "--precision", "w4,int8"]) == 0
+    text = capsys.readouterr().out
+    assert "w4 is left out: " in text
+    assert "int8: 1 kept in f32: its factor has values that are not finite" in text
+    assert "w4 is left out: " in Path("page").read_text()
+    report = json.loads(Path("report.json").read_text())
+    assert list(report["refused"]) == ["w4"]
+    assert [each["precision"] for each in report["precisions"]] == ["f32", "int8"]
+    assert cli.run([*line, "--precision", "w4"]) == 1
+    assert "[weight-overflow]" in capsys.readouterr().err

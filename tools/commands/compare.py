@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from xyntra.errors import ConfigError
+from xyntra.errors import ConfigError, ModelError, UnsupportedError
 from xyntra.tools.commands.model import (
     add_model_arguments,
     samples_of,
@@ -56,18 +56,18 @@ def run(options: argparse.Namespace) -> int:
                 hint=f"one or more of {', '.join(_WIDTHS)}, such as --precision f16,w4",
             )
     options.precision, options.io = "f32", None
-    costs, count = _costs(options, names)
-    print(report_costs(costs, count))
+    costs, count, refused = _costs(options, names)
+    print(report_costs(costs, count, refused))
     if options.json:
         from xyntra.plan.files import replace_file
 
-        text = json.dumps(costs_as_data(costs, count), indent=2) + "\n"
+        text = json.dumps(costs_as_data(costs, count, refused), indent=2) + "\n"
         replace_file(options.json, [text.encode()])
     if options.html:
         from xyntra.observe.precision_page import precision_page
         from xyntra.plan.files import replace_file
 
-        page = precision_page(costs, count, label_of(options))
+        page = precision_page(costs, count, label_of(options), refused)
         replace_file(options.html, [page.encode()])
     return 0
 
@@ -76,22 +76,34 @@ def _in_precision(config: Config, name: str) -> Config:
     return replace(config, precision=cast("Precision", name))
 
 
-def _costs(options: argparse.Namespace, names: Sequence[str]) -> tuple[list[PrecisionCost], int]:
+def _costs(
+    options: argparse.Namespace, names: Sequence[str]
+) -> tuple[list[PrecisionCost], int, dict[str, str]]:
+    """Return what was measured, over how many samples, and why precisions are not there."""
     from xyntra.compiler.driver import compile_source
     from xyntra.compiler.sampling import checked_call
-    from xyntra.observe.precision_costs import PrecisionCost, measure_errors, memory_of
+    from xyntra.observe.precision_costs import (
+        PrecisionCost,
+        kept_in_f32,
+        measure_errors,
+        memory_of,
+    )
     from xyntra.tools.commands.inputs import random_inputs
 
     source, sizes, config = source_of(options), sizes_of(options), settings_of(options)
     exact = compile_source(source, sizes, config)
     given = samples_of(options)
     samples = given or [random_inputs(exact.inputs, options.random + i) for i in range(_RANDOM)]
-    executables = {"f32": exact} | {
-        name: compile_source(
-            source, sizes, _in_precision(config, name), samples if name == "int8" else given
-        )
-        for name in names
-    }
+    executables = {"f32": exact}
+    refused: dict[str, str] = {}
+    for name in names:
+        own = samples if name == "int8" else given
+        try:
+            executables[name] = compile_source(source, sizes, _in_precision(config, name), own)
+        except (UnsupportedError, ModelError) as error:
+            if len(names) == 1:
+                raise
+            refused[name] = ": ".join(filter(None, (error.message, error.cause)))
     results = {
         name: [checked_call(each, sample, i) for i, sample in enumerate(samples)]
         for name, each in executables.items()
@@ -106,8 +118,11 @@ def _costs(options: argparse.Namespace, names: Sequence[str]) -> tuple[list[Prec
         nodes = (
             {} if not is_measured else _nodes(source, options, _in_precision(config, name), samples)
         )
-        costs.append(PrecisionCost(name, errors, times[name], memory_of(executable.plan), nodes))
-    return costs, len(samples)
+        plan = executable.plan
+        costs.append(
+            PrecisionCost(name, errors, times[name], memory_of(plan), nodes, kept_in_f32(plan))
+        )
+    return costs, len(samples), refused
 
 
 def _times(executables: Mapping[str, Executable], sample: Mapping[str, Any]) -> dict[str, float]:

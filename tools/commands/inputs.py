@@ -78,12 +78,19 @@ def read_samples(folder: Path) -> list[dict[str, Array]]:
 
 
 def _read_sample(path: Path) -> dict[str, Array]:
+    hint = "numpy.savez(path, **inputs) writes arrays of numbers so"
     try:
-        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        with open_regular(path) as file:
+            if not zipfile.is_zipfile(file):
+                raise InputError(
+                    "input-file", "a sample is no .npz file", place=str(path), hint=hint
+                )
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
-            "input-file", "a sample cannot be read", place=str(path), cause=str(error)
+            "input-file", "a sample cannot be read", place=str(path), cause=str(error), hint=hint
         ) from None
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -17,6 +18,8 @@ __all__ = [
     "OutputErrors",
     "PrecisionCost",
     "costs_as_data",
+    "kept_in_f32",
+    "kept_lines",
     "measure_errors",
     "memory_of",
     "node_title",
@@ -26,6 +29,7 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 _NODES = 5
+_REASONS = 3
 _DRAWN = 12
 
 
@@ -62,6 +66,7 @@ class PrecisionCost:
         memory: bytes of weights, as they are and as kernels have prepared them.
         nodes: nodes with products, with the relative error that rounding each alone adds: to its
             own result in 16 bits, to the outputs in 8.
+        kept: how many nodes and weights stay in f32, by the reason.
     """
 
     precision: str
@@ -69,6 +74,12 @@ class PrecisionCost:
     nanoseconds: float
     memory: int
     nodes: Mapping[str, float] = field(default_factory=dict)
+    kept: Mapping[str, int] = field(default_factory=dict)
+
+
+def kept_in_f32(plan: Plan) -> dict[str, int]:
+    """Count the nodes and weights that stay in f32, by the reason, the most first."""
+    return dict(Counter(reason for _, _, reason in plan.precisions if reason).most_common())
 
 
 def measure_errors(
@@ -116,8 +127,16 @@ def memory_of(plan: Plan) -> int:
     return buffers + sum(plan.kernels[kernel].prepared for kernel, _ in steps)
 
 
-def report_costs(costs: Sequence[PrecisionCost], samples: int) -> str:
-    """Return the report as text; the first entry is what the others are compared with."""
+def report_costs(
+    costs: Sequence[PrecisionCost], samples: int, refused: Mapping[str, str] | None = None
+) -> str:
+    """Return the report as text; the first entry is what the others are compared with.
+
+    Args:
+        costs: what was measured.
+        samples: over how many.
+        refused: why precisions that were asked for are not there.
+    """
     rows = [["precision", "time", "weights", "output", "max error", "RMS", "cosine", "top-1", ""]]
     for cost in costs:
         head = [cost.precision, duration(cost.nanoseconds), f"{count(cost.memory)}B"]
@@ -125,12 +144,21 @@ def report_costs(costs: Sequence[PrecisionCost], samples: int) -> str:
             rows.append([*head, *_cells(each)])
             head = ["", "", ""]
     lines = [f"errors relative to f32, over {samples} samples", "", *aligned(rows, right=(1, 2))]
+    remarks = [line for cost in costs for line in kept_lines(cost)]
+    remarks += [f"{name} is left out: {reason}" for name, reason in (refused or {}).items()]
+    lines += ["", *map(printable, remarks)] if remarks else []
     for cost in costs:
         worst = worst_nodes(cost)[:_NODES]
         if worst:
             lines += ["", f"{cost.precision}: {node_title(cost.precision)}"]
             lines += [f"  {error:.2e}  {printable(name)}" for name, error in worst]
     return "\n".join(lines)
+
+
+def kept_lines(cost: PrecisionCost) -> list[str]:
+    """Return the most frequent reasons why something stays in f32, as sentences."""
+    reasons = list(cost.kept.items())[:_REASONS]
+    return [f"{cost.precision}: {number} kept in f32: {reason}" for reason, number in reasons]
 
 
 def worst_nodes(cost: PrecisionCost) -> list[tuple[str, float]]:
@@ -158,6 +186,9 @@ def _cells(errors: OutputErrors | None) -> list[str]:
     return [printable(errors.name), *numbers, top1, missing]
 
 
-def costs_as_data(costs: Sequence[PrecisionCost], samples: int) -> dict[str, Any]:
+def costs_as_data(
+    costs: Sequence[PrecisionCost], samples: int, refused: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return the report as JSON-ready data."""
-    return {"samples": samples, "precisions": [asdict(cost) for cost in costs]}
+    precisions = [asdict(cost) for cost in costs]
+    return {"samples": samples, "precisions": precisions, "refused": dict(refused or {})}

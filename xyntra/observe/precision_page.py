@@ -8,10 +8,15 @@ run nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from xyntra.observe.precision_costs import PrecisionCost, node_title, worst_nodes
+from xyntra.observe.precision_costs import (
+    PrecisionCost,
+    kept_lines,
+    node_title,
+    worst_nodes,
+)
 from xyntra.observe.text import count, duration, printable, shorten
 
 __all__ = ["precision_page"]
@@ -49,8 +54,20 @@ svg .faint { fill: var(--faint) } svg line { stroke: var(--line) }
 """
 
 
-def precision_page(costs: Sequence[PrecisionCost], samples: int, title: str) -> str:
-    """Return the page; the first entry is what the others are compared with."""
+def precision_page(
+    costs: Sequence[PrecisionCost],
+    samples: int,
+    title: str,
+    refused: Mapping[str, str] | None = None,
+) -> str:
+    """Return the page; the first entry is what the others are compared with.
+
+    Args:
+        costs: what was measured.
+        samples: over how many.
+        title: of the page.
+        refused: why precisions that were asked for are not there.
+    """
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -61,7 +78,10 @@ def precision_page(costs: Sequence[PrecisionCost], samples: int, title: str) -> 
         f"<h1>{escape(title)}</h1>\n<p>Errors of outputs relative to f32, as root mean square, over"
         f" {samples} samples; the median time of a call on this machine.</p>\n"
     )
+    remarks = [line for cost in costs for line in kept_lines(cost)]
+    remarks += [f"{name} is left out: {reason}" for name, reason in (refused or {}).items()]
     parts = [head, intro, _chart(costs), _table(costs)]
+    parts += [f"<p>{escape(printable(line))}</p>\n" for line in remarks]
     parts += [_nodes(cost) for cost in costs if cost.nodes]
     return "".join([*parts, "</body>\n</html>\n"])
 

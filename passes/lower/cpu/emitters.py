@@ -14,6 +14,7 @@ from xyntra.passes.lower.cpu.conv import convolution_tiles
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul import register_tiles
 from xyntra.passes.lower.cpu.matmul_int8 import integer_tiles
+from xyntra.passes.lower.cpu.matmul_packed import packed_products
 from xyntra.passes.lower.cpu.pooling import channel_reductions, window_tiles
 from xyntra.passes.lower.cpu.rows import nest_loops
 from xyntra.passes.lower.cpu.schedule.emitter import EmitterSweep
@@ -35,6 +36,7 @@ STAGES: tuple[EmitterSweep, ...] = (
     window_tiles.STAGE,
     winograd_tiles.STAGE,
     convolution_tiles.STAGE,
+    packed_products.STAGE,
     register_tiles.STAGE,
     nest_loops.STAGE,
 )

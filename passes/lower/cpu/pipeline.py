@@ -34,6 +34,7 @@ from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.matmul_int8.integer_tiles import IntegerTiles
+from xyntra.passes.lower.cpu.matmul_packed.packed_products import PackedProducts
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
 from xyntra.passes.lower.cpu.pooling.channel_reductions import ChannelReductions
 from xyntra.passes.lower.cpu.pooling.window_tiles import WindowTiles
@@ -97,6 +98,7 @@ _EMITTERS: tuple[Pass, ...] = (
     WindowTiles(),
     WinogradTiles(),
     ConvolutionTiles(),
+    PackedProducts(),
     RegisterTiles(),
     NestLoops(),
 )

@@ -16,7 +16,7 @@ from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index, loop
 
-__all__ = ["PanelPrefetch"]
+__all__ = ["PanelPrefetch", "prefetch"]
 
 _NEAR_BYTES = 256 << 10  # an operand that stays in the second-level cache
 _LINE_BYTES = 64
@@ -62,17 +62,17 @@ class PanelPrefetch:
         start = integers.addi(self.start, integers.muli(number, index(self.share * line)))
         with loop(self.share) as each:
             place = integers.addi(start, integers.muli(each, index(line)))
-            _prefetch(self.panels.value, integers.minsi(place, index(kind.shape[0] - 1)))
+            prefetch(self.panels.value, integers.minsi(place, index(kind.shape[0] - 1)))
 
 
-def _prefetch(memory: ir.Value, place: ir.Value) -> None:
-    """Ask for one line, for reading, in the second-level cache."""
+def prefetch(memory: ir.Value, place: ir.Value, *, level: int = 2) -> None:
+    """Ask for one line, for reading, in the first- or second-level cache."""
     ir.Operation.create(
         "memref.prefetch",
         operands=[memory, place],
         attributes={
             "isWrite": ir.BoolAttr.get(value=False),
-            "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 2),
+            "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4 - level),
             "isDataCache": ir.BoolAttr.get(value=True),
         },
     )

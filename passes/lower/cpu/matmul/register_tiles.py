@@ -13,7 +13,6 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.inner_products import InnerProducts
-from xyntra.passes.lower.cpu.matmul.packed_products import PackedProducts
 from xyntra.passes.lower.cpu.matmul.preceding_nests import preceding_nests
 from xyntra.passes.lower.cpu.matmul.streamed_product import StreamedProducts
 from xyntra.passes.lower.cpu.matmul.tile_blocking import (
@@ -272,7 +271,7 @@ def _find(op: ir.Operation, taken: Taken) -> _Contraction | None:
 STAGE = EmitterSweep(
     "register-tiles",
     _find,
-    (PackedProducts(), StreamedProducts(), InnerProducts(), _RegisterTiles()),
+    (StreamedProducts(), InnerProducts(), _RegisterTiles()),
 )
 
 

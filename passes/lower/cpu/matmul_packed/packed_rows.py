@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`packed-products`: rows meet a matrix of bytes, which is dequantized in registers or a cache.
+"""Emits products of rows with a matrix of bytes, which is dequantized in registers or a cache.
 
 The bytes of a column of the product lie along the reduction, and hold one integer or two. Lanes of
 vectors run along them, as they lie in memory: each vector is dequantized once, and meets all rows
@@ -14,27 +14,27 @@ from collections.abc import Iterator
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.matmul.packed_plan import (
+from xyntra.passes.lower.cpu.matmul_packed.packed_plan import (
     MIN_LANES,
     TILE_ROWS,
     WIDTHS,
     PackedChoices,
     PackedProduct,
 )
-from xyntra.passes.lower.cpu.matmul.packed_tiles import PackedTiles, with_plain_rows
+from xyntra.passes.lower.cpu.matmul_packed.packed_tiles import PackedTiles, with_plain_rows
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled
 from xyntra.passes.lower.cpu.schedule.emitter import NestEmitter, require
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
 
-__all__ = ["PackedProducts"]
+__all__ = ["PackedRows"]
 
 _MOST_TILE_ROWS = 12
 
 
-class PackedProducts(NestEmitter):
+class PackedRows(NestEmitter):
     """Emits products of rows with a matrix of bytes."""
 
-    name = "packed-products"
+    name = "packed-rows"
     choices = PackedChoices
 
     def choose(self, place: Filled, machine: LoweringOptions) -> PackedChoices | None:

@@ -11,8 +11,8 @@ from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.matmul.packed_plan import PackedChoices, PackedProduct
 from xyntra.passes.lower.cpu.matmul.sums_of_lanes import sums_of_lanes
+from xyntra.passes.lower.cpu.matmul_packed.packed_plan import PackedChoices, PackedProduct
 from xyntra.passes.lower.cpu.rows.vector_reduction import combine, identity
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
