@@ -84,6 +84,28 @@ def test_the_space_has_what_is_chosen(space: KernelSpace) -> None:
     assert space.calls == 1
 
 
+def test_threads_are_part_of_the_space_where_there_are_several() -> None:
+    alone, together = (
+        model_spaces(open_source(MODEL), Sizes(), load_config(threads=threads))[0]
+        for threads in (1, 2)
+    )
+    legal = [set(map(repr, each.places[each.free[0]].legal)) for each in (alone, together)]
+    assert legal[0] < legal[1]
+    assert all("shared" in each for each in legal[1] - legal[0])
+    assert alone.default == together.default
+
+
+def test_what_threads_share_makes_no_difference(database: Path, space: KernelSpace) -> None:
+    usual = xyntra.compile(MODEL)(X, W)
+    (number,) = space.free
+    legal = space.places[number].legal
+    for each in [each for each in legal if "shared" in each.choices][::4]:
+        keep(database, space, write_schedules([*space.default[:number], each]))
+        found = xyntra.compile(MODEL)
+        assert not found.plan.fallbacks
+        np.testing.assert_allclose(found(X, W), usual, rtol=1e-5, atol=1e-5)
+
+
 def test_schedules_are_taken_from_the_database(database: Path, space: KernelSpace) -> None:
     usual = xyntra.compile(MODEL)
     keep(database, space, other(space))

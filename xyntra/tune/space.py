@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -51,6 +51,10 @@ class KernelSpace:
     def default(self) -> Places:
         """What is chosen without tuning."""
         return tuple(each.chosen for each in self.places)
+
+    def for_one_thread(self) -> KernelSpace:
+        """Return the space without schedules that differ in what several threads do."""
+        return replace(self, places=tuple(each.for_one_thread() for each in self.places))
 
     @property
     def free(self) -> list[int]:

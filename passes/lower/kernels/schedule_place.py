@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import Schedule
 
-__all__ = ["MOST_LISTED", "SchedulePlace"]
+__all__ = ["MOST_LISTED", "SHARING", "SchedulePlace"]
+
+SHARING = frozenset({"shared", "grain"})
+"""What schedules say of the threads of a call: nothing that one thread could do otherwise."""
 
 MOST_LISTED = 4096
 """Legal schedules of one place that are looked at: more than a search can measure."""
@@ -25,3 +28,9 @@ class SchedulePlace:
 
     chosen: Schedule | None
     legal: tuple[Schedule, ...] = ()
+
+    def for_one_thread(self) -> SchedulePlace:
+        """Return the place without schedules that differ in what several threads do."""
+        chosen = self.chosen
+        same = tuple(e for e in self.legal if e == chosen or SHARING.isdisjoint(e.choices))
+        return SchedulePlace(chosen, same)

@@ -240,7 +240,8 @@ def with_code(
         compiled: code by the name of the kernel.
         sources: what that was made of, and which schedules of it were found by measuring.
     """
-    told = {each.name: {"tuned": each.tuned, "packaged": each.packaged} for each in sources}
+    tuned = {each.name: each.tuned for each in sources}
+    packaged = {each.name for each in sources if each.packaged}
     kernels = {
         name: replace(
             plan.kernels[name],
@@ -248,7 +249,8 @@ def with_code(
             private=code.private_bytes,
             prepared=code.prepared_bytes,
             schedules=code.schedules,
-            **told.get(name, {}),
+            tuned=tuned.get(name),
+            packaged=name in packaged,
         )
         for name, code in compiled.items()
         if name != CALLS

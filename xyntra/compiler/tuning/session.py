@@ -28,6 +28,7 @@ from xyntra.config import Config
 from xyntra.errors import UnsupportedError, WorkerError
 from xyntra.plan.plan import Plan
 from xyntra.targets.base import Program
+from xyntra.targets.host import allowed_processors
 from xyntra.tune.budget import budget_seconds
 from xyntra.tune.learned import LearnedModel
 from xyntra.tune.measuring.captured import capture
@@ -107,7 +108,13 @@ def model_spaces(source: ModelSource, sizes: Sizes, config: Config) -> list[Kern
         XyntraError: the model is wrong, or cannot be compiled down to kernels.
     """
     target = target_of_source(source, config)
-    return spaces_from_json(run_request(untuned_request(source, sizes, config, target), config))
+    return _spaces(untuned_request(source, sizes, config, target), config)
+
+
+def _spaces(request: Request, config: Config) -> list[KernelSpace]:
+    found = spaces_from_json(run_request(request, config))
+    threads = config.threads or allowed_processors()
+    return found if threads > 1 else [each.for_one_thread() for each in found]
 
 
 def untuned_request(
@@ -233,7 +240,7 @@ class _Session:
 
     def reports(self) -> list[KernelReport]:
         """Run the model, and return a report of each kernel that is worth a search."""
-        spaces = spaces_from_json(run_request(replace(self._request, level=SPACES), self._config))
+        spaces = _spaces(replace(self._request, level=SPACES), self._config)
         captured = capture(self._program, self._artifact.plan, _TIMED_CALLS)
         self._arrays = captured.arrays
         times = self._times
