@@ -2,7 +2,7 @@
 """Times steps of training beside PyTorch from the same weights: `python -m bench.training`.
 
 The data is drawn: sizes are those of MNIST, and of texts of 65 characters. `--compile` compiles
-what PyTorch runs; its optimiser is the fused one.
+what PyTorch runs, too; its optimiser is the fused one. Rows are printed and written as they come.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from xyntra.array.recorded.settings import ArraySettings
 
 BATCH = 64
 ROUNDS, LEAST, SECONDS = 40, 3, 5.0
+Row = dict[str, Any]
+"""One side of one network."""
 
 
 def perceptron(library: Any) -> Any:
@@ -148,39 +150,47 @@ def _peer(theirs: Any, x: Any, y: Any, device: str, compiled: bool) -> Callable[
     return step
 
 
-def compare(name: str, device: str, compiled: bool) -> dict[str, Any]:
-    """Return, and print, losses and times of one network."""
-    theirs, ours, x, y = _built(name)
-    step = optim.TrainStep(
-        ours, lambda model, a, b: nn.functional.cross_entropy(model(a), b), optim.Adam(1e-3)
-    )
-    peer = _peer(theirs, x, y, device, compiled)
-    a, b = xa.asarray(x), xa.asarray(y)
+def _row(name: str, side: str, step: Callable[[], Any], read: Callable[[Any], float]) -> Row:
+    """Return, and print, losses and times of one network on one side.
+
+    Args:
+        name: of the network.
+        side: whose step it is.
+        step: trains on the batch and returns the loss.
+        read: returns a loss as a number, and waits for it.
+    """
     start = time.perf_counter()
-    first = float(step(a, b))
+    first = read(step())
     seconds = time.perf_counter() - start
-    start = time.perf_counter()
-    expected_first = peer().item()
-    other_seconds = time.perf_counter() - start
+    print(f"{name}, {side}: first step {seconds:.2f} s, loss {first:.6f}", flush=True)
     for _ in range(20):
-        last, expected = step(a, b), peer()
-    mine, others = median(lambda: step(a, b), float), median(peer, lambda loss: loss.item())
-    kind = "compiled" if compiled else "eager"
-    print(
-        f"{name}: first step {seconds:.2f} s, loss {first:.6f};"
-        f" PyTorch {kind} {other_seconds:.2f} s, {expected_first:.6f}\n"
-        f"  after 21 steps: loss {float(last):.6f}, PyTorch's {expected.item():.6f}\n"
-        f"  a step: {mine:.3f} ms, PyTorch {kind} {others:.3f} ms",
-        flush=True,
-    )
+        result = step()
+    last = read(result)
+    milliseconds = median(step, read)
+    print(f"  loss after 21 steps {last:.6f}; a step {milliseconds:.3f} ms", flush=True)
     return {
         "name": name,
-        "first_step_seconds": [seconds, other_seconds],
-        "first_loss": [first, expected_first],
-        "loss_after_21": [float(last), expected.item()],
-        "step_ms": [mine, others],
-        "peer": kind,
+        "side": side,
+        "first_step_seconds": seconds,
+        "first_loss": first,
+        "loss_after_21": last,
+        "step_ms": milliseconds,
     }
+
+
+def rows_of(name: str, device: str, compiled: bool) -> Iterator[Row]:
+    """Yield the row of each side for one network: ours, PyTorch's, and that compiled."""
+    theirs, ours, x, y = _built(name)
+    state = {key: value.clone() for key, value in theirs.state_dict().items()}
+    train = optim.TrainStep(
+        ours, lambda model, a, b: nn.functional.cross_entropy(model(a), b), optim.Adam(1e-3)
+    )
+    a, b = xa.asarray(x), xa.asarray(y)
+    yield _row(name, "xyntra", lambda: train(a, b), float)
+    for kind in ("torch", "torch.compile") if compiled else ("torch",):
+        theirs.load_state_dict(state)
+        peer = _peer(theirs, x, y, device, kind != "torch")
+        yield _row(name, kind, peer, lambda loss: float(loss.item()))
 
 
 def main() -> int:
@@ -188,14 +198,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.training", description=__doc__)
     parser.add_argument("--only", choices=list(NETWORKS), action="append", help="networks (all)")
     parser.add_argument("--target", default="cpu", help="where arrays are computed (cpu)")
-    parser.add_argument("--compile", action="store_true", help="compile PyTorch's step")
-    parser.add_argument("--json", type=Path, help="where the rows are written, with both sides")
+    parser.add_argument("--compile", action="store_true", help="time torch.compile, too")
+    parser.add_argument("--json", type=Path, help="where rows are written, as they come")
     options = parser.parse_args()
     ArraySettings.target = options.target
     device = "cuda" if options.target.startswith("cuda") else "cpu"
-    rows = [compare(name, device, options.compile) for name in options.only or NETWORKS]
-    if options.json is not None:
-        write_json(options.json, {"machine": describe(), "device": device, "rows": rows})
+    rows: list[Row] = []
+    for name in options.only or NETWORKS:
+        for row in rows_of(name, device, options.compile):
+            rows.append(row)
+            if options.json is not None:
+                write_json(options.json, {"machine": describe(), "device": device, "rows": rows})
     return 0
 
 

@@ -17,9 +17,10 @@ from xyntra.array.methods import Methods
 from xyntra.array.operators import Operators
 from xyntra.array.recorded.evaluate import node_value
 from xyntra.array.recorded.graph import LazyNode, leaf, meta_of, number
+from xyntra.array.recorded.placement import device_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.record import binary, cast, numbers, unary
-from xyntra.array.recorded.settings import device_name, on_device
+from xyntra.array.recorded.settings import ArraySettings
 from xyntra.array.views import (
     View,
     permute,
@@ -29,7 +30,7 @@ from xyntra.array.views import (
     view_strides,
     write_node,
 )
-from xyntra.errors import InputError
+from xyntra.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,17 +103,20 @@ class Array(Operators, Methods):
 
     @property
     def device(self) -> str:
-        """Where the array is computed."""
-        return device_name(self._node.value)
+        """The GPU that the array lies on; else where it is computed, such as "cpu"."""
+        value = node_of(self).value
+        return (None if value is None else device_of(value)) or ArraySettings.target
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
-        """Return the array on a device, which may be the one that it is on.
+        """Return the array on a device, computed there; itself, where it is there already.
 
         Raises:
             UnsupportedError: there is no such device, or a stream is given.
+            DeviceError: the device is not there now.
         """
-        found: Array = on_device(self, device, stream)
-        return found
+        if stream is not None:
+            raise UnsupportedError("array-device", "arrays take no stream", hint="leave out stream")
+        return LATE["moved"](self, device)  # type: ignore[no-any-return]
 
     def astype(self, dtype: Any, /, *, copy: bool = True) -> Array:
         """Return the array with elements of another type, converted as numpy does."""
@@ -229,6 +233,11 @@ class Array(Operators, Methods):
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(LATE["missing_method"](name))
 
     def __getitem__(self, key: Any, /) -> Array:
         return LATE["read"](self, key)  # type: ignore[no-any-return]

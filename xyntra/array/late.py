@@ -14,13 +14,25 @@ __all__ = ["LATE", "late"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_HOMES = {"record_program": "xyntra.array.expansion.kernels"}
-"""The modules that are loaded when a function of theirs is first called."""
+_HOMES = {
+    "devices": "moved",
+    "expansion.kernels": "record_program",
+    "functions.creation": "asarray",
+    "functions.elementwise": "clip",
+    "functions.indexing": "assign read taken",
+    "functions.info": "namespace",
+    "functions.manipulation": "permute_dims reshape squeeze",
+    "functions.products": "product",
+    "names": "missing_method",
+    "functions.reductions": "all any argmax argmin max mean min prod std sum var",
+}
+"""The modules that are loaded when one of these functions is first called."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 class _Functions(dict[str, Callable[..., Any]]):
     def __missing__(self, name: str) -> Callable[..., Any]:
-        import_module(_HOMES[name])
+        import_module(f"xyntra.array.{_HOME_OF[name]}")
         return self[name]
 
 

@@ -121,6 +121,18 @@ class Jitted:
         """Run the function; record it first for types that it was not called with before."""
         if RecordState.tracing or RecordState.keep:
             return self._function(*arguments)  # part of what is recorded around it
+        found, nodes, target = self._recorded(arguments)
+        return found(nodes, target)
+
+    def explain(self, *arguments: Any) -> str:
+        """Return the kernels that the function became for arguments, and why it became these."""
+        program = self._recorded(arguments)[0].program
+        return "nothing is computed" if program is None else program.executable.explain()
+
+    def _recorded(
+        self, arguments: Sequence[Any]
+    ) -> tuple[_Recording, Sequence[LazyNode | None], str]:
+        """Return the recording for arguments, their nodes, and where it runs."""
         dynamic = tuple([a for i, a in enumerate(arguments) if i not in self._static])
         fixed = tuple([a for i, a in enumerate(arguments) if i in self._static])
         leaves = flatten(dynamic)
@@ -140,7 +152,7 @@ class Jitted:
             donated = self._donated(arguments)
             found = self._record(arguments, dynamic, leaves, nodes, target, donated)
             self._recordings[own] = found
-        return found(nodes, target)
+        return found, nodes, target
 
     def _donated(self, arguments: Sequence[Any]) -> set[int]:
         """Return the places among all leaves of arguments that results may be written over."""

@@ -121,7 +121,8 @@ class _Around:
         if largest is None:
             return True
         (read,) = (largest.read(read, [key]) for read in largest.source.operands)
-        return read == self.softmax.scores or scores.biases == [read]
+        is_bias = scores.biases == [read] and scores.factors[0] > 0
+        return read == self.softmax.scores or is_bias
 
     def _with_factors(
         self, scores: Scores, query: Place, keys: Place, key_size: int

@@ -106,8 +106,8 @@ class Scores:
         is_factor = not self.cap and 0 < self.scale < float("inf")
         return self.scale if is_factor else None
 
-    def add_bias(self, bias: Place) -> bool:
-        """Take in a sum; False where more than a factor follows it."""
+    def add_bias(self, bias: Place, sign: float = 1.0) -> bool:
+        """Take in a sum or a difference; False where more than a factor follows it."""
         factor = self._factor()
         if factor is None or len(self.biases) == _MOST_BIASES:
             return False
@@ -115,7 +115,7 @@ class Scores:
             return False
         self.fill_last = self.fill_last or self.fill is not None
         self.biases.append(bias)
-        self.factors.append(factor)
+        self.factors.append(sign * factor)
         return True
 
 
@@ -211,9 +211,21 @@ def _step(place: Place, found: Scores) -> Place | None:
         return operands(place)[0] if found.add_cap() else None
     if place.source.opcode == "add":
         return _bias(place, found) if len(found.biases) < _MOST_BIASES else None
+    if place.source.opcode == "sub":
+        return _subtracted(place, found) if len(found.biases) < _MOST_BIASES else None
     if place.source.opcode == "where":
         return _mask(place, found)
     return _causal(place, found)
+
+
+def _subtracted(place: Place, found: Scores) -> Place | None:
+    """Follow the scores from which a bias is taken, which is one of the opposite sign."""
+    scores, bias = operands(place)
+    if bias.source.number == 0.0:
+        return scores
+    if bias.source.number is None and _leads_to_products(scores, [*found.biases, bias]):
+        return scores if found.add_bias(bias, -1.0) else None
+    return None
 
 
 def _bias(place: Place, found: Scores) -> Place | None:

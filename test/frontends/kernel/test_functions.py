@@ -255,6 +255,31 @@ def test_long_reductions_that_commute_are_combined_side_by_side(check: Callable[
     check(function, (x, y), (np.full(3, 150), x.mean(1), x.var(1), norm))
 
 
+def test_partial_results_of_16_bit_floats_are_wide(settings: dict[str, object]) -> None:
+    def merged(a: Any, b: Any) -> Any:
+        (n1, mean1), (n2, mean2) = a, b
+        return n1 + n2, mean1 + (mean2 - mean1) * n2 / (n1 + n2)
+
+    @xyntra.kernel(config=settings)
+    def function(x: Any) -> Any:
+        pairs = xl.ones_like(x), x
+        return (
+            *xl.reduce(merged, pairs, axis=1),
+            *xl.reduce(merged, pairs, axis=1, commutative=True),
+            xl.scan(lambda a, b: a + b, x, axis=1)[:, -1],
+            xl.reduce(lambda a, b: xl.astype(a + b, xl.float16), x, axis=1),
+        )
+
+    x = (np.abs(RANDOM.normal(size=(3, 4101))) + 0.5).astype(np.float16)
+    wide = x.astype(np.float64)
+    n1, mean1, n2, mean2, total, narrow = (each.astype(np.float64) for each in function(x))
+    for count, mean in ((n1, mean1), (n2, mean2)):
+        np.testing.assert_array_equal(count, np.float16(4101))
+        np.testing.assert_allclose(mean, wide.mean(1), rtol=1e-3)
+    np.testing.assert_allclose(total, wide.sum(1), rtol=1e-3)
+    assert (narrow < 0.9 * wide.sum(1)).all()  # in float16, as the function says
+
+
 def test_attention_with_functions_of_the_user(check: Callable[..., None]) -> None:
     q, k, v = normal(2, 4, 9, 8), normal(2, 2, 11, 8), normal(2, 2, 11, 6)
 

@@ -260,6 +260,15 @@ def scale_after_biases(
     return values(b, softmax_of(b, scores), v)
 
 
+def subtracted_biases(
+    b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, r: Tensor, m: Tensor
+) -> Tensor:
+    """Of two biases one is taken from the scores before they are scaled, the other afterwards."""
+    body = lambda x, y, z: (x - y) * SCALE - z  # noqa: E731
+    scores = b.map(body, products(b, q, k), r, m, dtype=q.dtype)
+    return values(b, softmax_of(b, scores), v)
+
+
 def added_zeros(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """As torch.baddbmm with beta=0 is exported."""
     zeros = b.constant(np.zeros((B, H, S, T), np.float32))
@@ -318,6 +327,7 @@ SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     scale_after_mask: (*HEADS, (S, T)),
     scale_after_fill: (*HEADS, (S, T)),
     scale_after_biases: (*HEADS, (H, S, T), (B, 1, S, T)),
+    subtracted_biases: (*HEADS, (H, S, T), (B, 1, S, T)),
     added_zeros: HEADS,
     widened_factors: (*HEADS, (S, T)),
     **dict.fromkeys((widened_values, widened_alone), HEADS),

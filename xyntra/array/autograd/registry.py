@@ -46,6 +46,7 @@ CONSTANT = frozenset(
     logical_xor equal not_equal less less_equal greater greater_equal bitwise_and bitwise_or
     bitwise_xor bitwise_invert bitwise_left_shift bitwise_right_shift any all argmax argmin argsort
     top_k_places searchsorted stop full arange linspace eye random_bits floor_divide nextafter
+    matrix_rank
     """.split()
 )
 """Operations whose results do not change with their operands, or only by steps."""

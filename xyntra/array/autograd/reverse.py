@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.array.arrays import Array, node_of, wrap
-from xyntra.array.autograd import elementwise, networks, structure
-from xyntra.array.autograd.registry import CONSTANT, RULES, BackwardStep
+from xyntra.array.autograd import elementwise, matrices, networks, structure
+from xyntra.array.autograd.checkpoints import recomputed
+from xyntra.array.autograd.registry import CONSTANT, RULES, BackwardStep, rule
 from xyntra.array.recorded.graph import LazyNode, attributes
 from xyntra.errors import UnsupportedError
 
 __all__ = ["gradients", "pin"]
 
-_RULES = (elementwise, structure, networks)
+_RULES = (elementwise, structure, networks, matrices)
 """The modules that hold the rules."""
 
 
@@ -82,6 +83,11 @@ def gradients(
             if g is not None and each in active and each.meta.dtype.kind == "f":
                 _add(found, each, g)
     return [found.get(each) for each in inputs]
+
+
+@rule("recompute")
+def _recomputed(step: BackwardStep) -> list[Array | None]:
+    return recomputed(step, gradients)
 
 
 def _why(node: LazyNode) -> str | None:

@@ -159,7 +159,7 @@ def jvp(
     probes = [
         LazyNode("identity", (node_of(zeros_of(each)),), (), each._node.meta) for each in outputs
     ]
-    slopes = gradients(outputs, [wrap(each) for each in probes], nodes)
+    slopes = _recorded(gradients, outputs, [wrap(each) for each in probes], nodes)
     kept = [
         (slope, wrap(move)) for slope, move in zip(slopes, moved, strict=True) if slope is not None
     ]

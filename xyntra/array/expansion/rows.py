@@ -13,7 +13,8 @@ from typing import Any
 from xyntra.array.arrays import Array, node_of, wrap
 from xyntra.array.expansion.program import OperatorCall, Unexpandable, operator, run_on_arrays
 from xyntra.array.expansion.shapes import along
-from xyntra.array.functions import manipulation, products, reductions, searching
+from xyntra.array.functions import manipulation, reductions, searching
+from xyntra.array.functions.einsum import einsum
 from xyntra.array.recorded.graph import LazyNode, meta_of
 
 _MOST_ORDERED = 64
@@ -83,44 +84,8 @@ def largest(op: OperatorCall) -> tuple[Array, Array]:
 
 @operator("xyntra.einsum")
 def contracted(op: OperatorCall) -> Array:
-    """Contract two operands at a time, in the type of the result."""
-    operands = [each.astype(op.dtype, copy=False) for each in op["operands"]]
-    terms, _, out = op["equation"].partition("->")
-    letters = terms.split(",")
-    if "." in terms:
-        letters, out = _without_dots(letters, out, operands)
-    if any(len(set(each)) < len(each) for each in letters):
-        raise Unexpandable(op.name)
-    while len(operands) > 1:
-        rest = out + "".join(letters[2:])
-        kept = "".join(dict.fromkeys(c for c in letters[0] + letters[1] if c in rest))
-        equation = f"{letters[0]},{letters[1]}->{kept}"
-        found = products.contraction(equation, node_of(operands[0]), node_of(operands[1]))
-        operands[:2], letters[:2] = [wrap(found)], [kept]
-    summed = tuple(d for d, c in enumerate(letters[0]) if c not in out)
-    x = reductions.sum(operands[0], axis=summed) if summed else operands[0]
-    left = [c for c in letters[0] if c in out]
-    return manipulation.permute_dims(x, tuple(left.index(c) for c in out))
-
-
-def _without_dots(
-    letters: Sequence[str], out: str, operands: Sequence[Array]
-) -> tuple[list[str], str]:
-    """Return terms with letters of their own in place of an ellipsis."""
-    used = set("".join(letters) + out)
-    free = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in used]
-    counts = [
-        each.ndim - len(term) + 3 if "..." in term else 0
-        for term, each in zip(letters, operands, strict=True)
-    ]
-    if max(counts) > len(free):
-        raise Unexpandable("an einsum of so many dimensions")
-    names = "".join(free[: max(counts)])
-    terms = [
-        term.replace("...", names[len(names) - count :])
-        for term, count in zip(letters, counts, strict=True)
-    ]
-    return terms, out.replace("...", names)
+    """Contract in the type of the result."""
+    return einsum(op["equation"], *(each.astype(op.dtype, copy=False) for each in op["operands"]))
 
 
 @operator("aten.convolution.default")

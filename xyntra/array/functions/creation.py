@@ -9,12 +9,11 @@ from typing import Any
 from xyntra.array.arrays import Array, as_node, node_of, wrap
 from xyntra.array.dtypes import ElementType, as_dtype, default_float, int64
 from xyntra.array.interchange import adopted, is_foreign, of_python
-from xyntra.array.late import late
+from xyntra.array.late import LATE, late
 from xyntra.array.recorded.evaluate import compute as compute_nodes
 from xyntra.array.recorded.graph import LazyNode, meta_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.record import cast
-from xyntra.array.recorded.settings import check_device
 from xyntra.array.views import broadcast, reshape
 from xyntra.errors import InputError
 
@@ -41,7 +40,15 @@ def asarray(
     Raises:
         InputError: the values do not make an array, or `copy=False` where they have to be copied.
     """
-    check_device(device)
+    return _on(device, _taken(obj, dtype, copy))
+
+
+def _on(device: Any, array: Array) -> Array:
+    """Return an array that was made for a device; None is where arrays are computed."""
+    return array if device is None else LATE["moved"](array, device)
+
+
+def _taken(obj: Any, dtype: Any, copy: bool | None) -> Array:
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(obj, Array):
         converted = wanted is not None and wanted is not obj.dtype
@@ -72,10 +79,9 @@ def array(obj: Any, dtype: Any = None) -> Array:
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """Return an array of another library's; its memory is shared with `copy=False` only."""
-    check_device(device)
     if isinstance(x, Array):
-        return asarray(x, copy=copy)
-    return wrap(adopted(x, copy=copy))
+        return asarray(x, copy=copy, device=device)
+    return _on(device, wrap(adopted(x, copy=copy)))
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
@@ -105,25 +111,22 @@ def _full(shape: Any, value: Any, dtype: ElementType) -> Array:
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
     """Return an array whose elements all are `fill_value`, in the default type of its kind."""
-    check_device(device)
     if isinstance(fill_value, bool | int | float):
         kind = as_dtype(type(fill_value)) if dtype is None else as_dtype(dtype)
-        return _full(shape, fill_value, kind)
+        return _on(device, _full(shape, fill_value, kind))
     node = as_node(fill_value)
     node = node if dtype is None else cast(node, as_dtype(dtype))
-    return wrap(broadcast(node, shape_of(shape)))
+    return _on(device, wrap(broadcast(node, shape_of(shape))))
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
     """Return an array of zeros."""
-    check_device(device)
-    return _full(shape, 0, default_float if dtype is None else as_dtype(dtype))
+    return _on(device, _full(shape, 0, default_float if dtype is None else as_dtype(dtype)))
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
     """Return an array of ones."""
-    check_device(device)
-    return _full(shape, 1, default_float if dtype is None else as_dtype(dtype))
+    return _on(device, _full(shape, 1, default_float if dtype is None else as_dtype(dtype)))
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
@@ -138,14 +141,12 @@ def _like(x: Any, value: Any, dtype: Any) -> Array:
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Return zeros of the shape and the type of an array."""
-    check_device(device)
-    return _like(x, 0, dtype)
+    return _on(device, _like(x, 0, dtype))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Return ones of the shape and the type of an array."""
-    check_device(device)
-    return _like(x, 1, dtype)
+    return _on(device, _like(x, 1, dtype))
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
@@ -167,7 +168,6 @@ def arange(
     Raises:
         InputError: the step is 0.
     """
-    check_device(device)
     if stop is None:
         start, stop = 0, start
     start, stop, step = (
@@ -184,7 +184,7 @@ def arange(
     else:
         count = max(0, ceil_of((stop - start) / step))
     meta = meta_of((count,), as_dtype(dtype))
-    return wrap(LazyNode("arange", (), (("start", start), ("step", step)), meta))
+    return _on(device, wrap(LazyNode("arange", (), (("start", start), ("step", step)), meta)))
 
 
 def linspace(
@@ -198,10 +198,9 @@ def linspace(
     endpoint: bool = True,
 ) -> Array:
     """Return `num` numbers at equal distances from `start` to `stop`, which `endpoint` includes."""
-    check_device(device)
     attrs = (("start", float(start)), ("stop", float(stop)), ("endpoint", endpoint))
     meta = meta_of(shape_of(num), default_float if dtype is None else as_dtype(dtype))
-    return wrap(LazyNode("linspace", (), attrs, meta))
+    return _on(device, wrap(LazyNode("linspace", (), attrs, meta)))
 
 
 def eye(
@@ -214,10 +213,9 @@ def eye(
     device: Any = None,
 ) -> Array:
     """Return a matrix with ones on the diagonal `k` columns to the right of the main one."""
-    check_device(device)
     shape = shape_of((n_rows, n_rows if n_cols is None else n_cols))
     meta = meta_of(shape, default_float if dtype is None else as_dtype(dtype))
-    return wrap(LazyNode("eye", (), (("k", k),), meta))
+    return _on(device, wrap(LazyNode("eye", (), (("k", k),), meta)))
 
 
 def _triangle(x: Any, k: int, upper: bool) -> Array:

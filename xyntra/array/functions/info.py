@@ -18,7 +18,7 @@ from xyntra.array.dtypes import (
 )
 from xyntra.array.functions.creation import asarray
 from xyntra.array.late import late
-from xyntra.array.recorded.settings import ArraySettings, check_device
+from xyntra.array.recorded.settings import ArraySettings
 from xyntra.errors import InputError, UnsupportedError
 
 __all__ = [
@@ -129,8 +129,8 @@ def result_type(*arrays_and_dtypes: Any) -> ElementType:
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """Return an array with elements of another type."""
-    check_device(device)
-    return asarray(x).astype(dtype, copy=copy)
+    found = asarray(x).astype(dtype, copy=copy)
+    return found if device is None else found.to_device(device)
 
 
 class NamespaceInfo:
@@ -146,7 +146,10 @@ class NamespaceInfo:
 
     def devices(self) -> list[str]:
         """Return the devices that arrays can be computed on here."""
-        return [ArraySettings.target]
+        from xyntra.targets.table import backends
+
+        found = [name for backend in backends() for name in backend.devices()]
+        return list(dict.fromkeys([ArraySettings.target, *found]))
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, ElementType]:
         """Return the types that numbers of Python become."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Records products of arrays: matmul, tensordot, vecdot and einsum."""
+"""Records products of arrays: matmul, tensordot, vecdot and outer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xyntra.array.recorded.record import broadcast_shapes, refuse_kind
 from xyntra.array.views import permute, reshape
 from xyntra.errors import InputError
 
-__all__ = ["contraction", "einsum", "matmul", "matmul_nodes", "outer", "tensordot", "vecdot"]
+__all__ = ["contraction", "matmul", "matmul_nodes", "outer", "tensordot", "vecdot"]
 
 _LETTERS = "abcdefghijopqrstuvwxyz"
 
@@ -137,28 +137,3 @@ def outer(x1: Any, x2: Any, /) -> Array:
     """Return the products of all pairs of elements of two vectors."""
     a, b = as_node(x1), as_node(x2)
     return wrap(contraction("m,n->mn", a, b))
-
-
-def einsum(equation: str, x1: Any, x2: Any, /) -> Array:
-    """Return a contraction of two arrays, such as `einsum("bmk,kn->bmn", x, w)`.
-
-    Raises:
-        InputError: the equation does not fit the arrays, or names a dimension twice.
-    """
-    a, b = as_node(x1), as_node(x2)
-    plain = equation.replace(" ", "")
-    parts = plain.replace("->", ",").split(",")
-    sizes: dict[str, int] = {}
-    fits = "->" in plain and len(parts) == 3
-    for letters, node in zip(parts, (a, b), strict=False):
-        fits = fits and len(letters) == len(node.meta.shape) == len(set(letters))
-        for letter, size in zip(letters, node.meta.shape, strict=False):
-            fits = fits and letter.isalpha() and sizes.setdefault(letter, size) == size
-    if not fits or len(set(parts[2])) != len(parts[2]) or not set(parts[2]) <= set(sizes):
-        raise InputError(
-            "array-einsum",
-            f"'{equation}' does not fit arrays of {list(a.meta.shape)} and {list(b.meta.shape)}",
-            place=user_place(),
-            cause="a letter stands for one dimension of each array, and one size",
-        )
-    return wrap(contraction(plain, a, b))

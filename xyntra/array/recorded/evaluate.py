@@ -26,7 +26,9 @@ __all__ = ["GraphCall", "clear_cache", "compute", "node_value", "prepared", "set
 
 _MOST_CONSTANTS = 2
 """Executables of one graph that differ in numbers, before those that change become inputs."""
-_UNKEPT = frozenset("slice reshape permute flip broadcast full arange eye cast identity".split())
+_UNKEPT = frozenset(
+    "slice reshape permute flip broadcast full arange eye cast identity recompute".split()
+)
 """Operations whose results are not worth memory of their own: views, and what reads no array."""
 _CACHE: dict[tuple[Any, ...], _Entry] = {}
 _MOST_GRAPHS = 4096

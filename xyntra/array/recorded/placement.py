@@ -19,6 +19,8 @@ from xyntra.array.recorded.settings import ArraySettings
 __all__ = [
     "LENT",
     "are_numpy",
+    "device_of",
+    "full_name",
     "keeps_arrays",
     "lend",
     "lends",
@@ -101,14 +103,14 @@ def placed(nodes: Sequence[LazyNode], target: str) -> list[Any]:
         if placer is None:
             if value is not None and not on_host(value):
                 value = node.value = place(value, target)
-        elif on_host(value) or (value is not None and device_of(value) != _full(target)):
+        elif on_host(value) or (value is not None and device_of(value) != full_name(target)):
             value = node.value = placer(value)
         found.append(value)
     return found
 
 
 @lru_cache(maxsize=16)
-def _full(target: str) -> str:
+def full_name(target: str) -> str:
     """Return "cuda:0" for "cuda"."""
     from xyntra.targets.table import backend_named
 

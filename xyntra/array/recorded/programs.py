@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xyntra.array.recorded.graph import LazyNode
+from xyntra.array.recorded.reach import shallow_first
 from xyntra.compiler.driver import compile_source
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
@@ -107,7 +108,7 @@ def program_of(
     ]
     calls = [
         _call(graph, node)
-        for node in graph.order
+        for node in shallow_first(graph, outputs)
         if node.value is None and node.op not in ("number", "argument")
     ]
     names = tuple(_name(graph, node) for node in outputs)

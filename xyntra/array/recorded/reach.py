@@ -8,7 +8,7 @@ from typing import Any
 
 from xyntra.array.recorded.graph import NUMBER, LazyNode
 
-__all__ = ["Graph", "graph_of"]
+__all__ = ["Graph", "graph_of", "shallow_first"]
 
 
 class Graph:
@@ -69,3 +69,27 @@ def graph_of(roots: Sequence[LazyNode]) -> Graph:
         places[node] = len(order)
         order.append(node)
     return Graph(order, places, leaves, numbers, key)
+
+
+def shallow_first(graph: Graph, roots: Sequence[LazyNode]) -> list[LazyNode]:
+    """Return the nodes of a graph in an order that lets go of what is on the way sooner.
+
+    Of what a node reads, and of the roots, that with the shortest way from leaves comes first.
+    Where a network is trained, the gradients of a layer's parameters come when its activations are
+    read for the gradient that goes on, and not after that has gone through all layers.
+    """
+    depth: dict[LazyNode, int] = {}
+    known = graph.places
+    for node in graph.order:
+        reads = () if node.value is not None else node.args
+        depth[node] = 1 + max((depth[each] for each in reads if each in known), default=0)
+    order: dict[LazyNode, None] = {}
+    stack = sorted(roots, key=depth.__getitem__, reverse=True)
+    while stack:
+        node = stack[-1]
+        waiting = [] if node.value is not None else [e for e in node.args if e not in order]
+        if node in order or not waiting:
+            order[stack.pop()] = None
+        else:
+            stack += sorted(waiting, key=depth.__getitem__, reverse=True)
+    return list(order)

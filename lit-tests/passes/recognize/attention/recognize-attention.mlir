@@ -346,6 +346,27 @@ func.func @mask_plus_scores(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf3
   return %7 : tensor<2x4x3x7xf32>
 }
 
+// CHECK-LABEL: func.func @bias_subtracted(
+func.func @bias_subtracted(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<4x3x5xf32>) -> tensor<2x4x3x7xf32> {
+  // CHECK-NOT: "reduction"
+  // CHECK: %[[BIAS:.*]] = linalg.generic
+  // CHECK: arith.mulf %in, %{{.*}} : f32
+  // CHECK-NOT: "reduction"
+  // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2, %[[BIAS]]) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_HST]], #[[$AT_BHSE]]]
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 1.000000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>}
+  // CHECK-NOT: "reduction"
+  %cst = arith.constant 0.000000e+00 : f32
+  %0 = tensor.empty() : tensor<2x4x3x5xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x5xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x4x3x2xf32>, tensor<2x4x5x2xf32>) outs(%1 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %8 = arith.mulf %in, %in_0 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x5xf32>
+  %3 = linalg.generic {indexing_maps = [#map13, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg3, %2 : tensor<4x3x5xf32>, tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %8 = arith.subf %in_0, %in : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x5xf32>
+  %4 = "xyntra.softmax"(%3) {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %5 = tensor.empty() : tensor<2x4x3x7xf32>
+  %6 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<2x4x3x7xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x7xf32>
+  %7 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x5x7xf32>) outs(%6 : tensor<2x4x3x7xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %8 = arith.mulf %in, %in_0 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x7xf32>
+  return %7 : tensor<2x4x3x7xf32>
+}
+
 // CHECK-LABEL: func.func @kept(
 func.func @kept(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<1x1x3x5xi1>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"

@@ -218,7 +218,7 @@ def convert(node: AtenNode) -> Tensor:
     return cast(node.b, tensor(node, 0), node.dtype)
 
 
-@lowers("identity", "stop")
+@lowers("identity", "stop", "recompute")
 def identity(node: AtenNode) -> Operand:
     return args(node)[0]
 

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from xyntra.errors import KernelError
 from xyntra.frontends.kernel.language import array_of, constant, constant_axis, language
+from xyntra.frontends.kernel.promotion import cast
 from xyntra.frontends.kernel.recorder import KernelRecorder, nested_program
 from xyntra.frontends.kernel.values import ArrayValue
 
 __all__: list[str] = []
 
+_NARROW = ("float16", "bfloat16")
 _NAMES = {"sum", "add", "prod", "multiply", "max", "maximum", "min", "minimum"}
 
 
@@ -43,16 +46,17 @@ def reduce(
         for d, size in enumerate(arrays[0].shape)
         if d != at or constant(keepdims)
     ]
+    operands, program = _prepared(r, "xl.reduce", op, arrays)
     found = r.calls(
         "xyntra.reduce_by",
-        [(each.dtype, shape) for each in arrays],
-        operands=arrays,
+        [(each.dtype, shape) for each in operands],
+        operands=operands if constant(ordered) else arrays,
         dim=at,
         ordered=bool(constant(ordered)),
         commutative=bool(constant(commutative)),
-        **_combiner(r, "xl.reduce", op, arrays),
+        **program,
     )
-    return found if isinstance(x, tuple) else found[0]
+    return _rounded(r, x, arrays, found)
 
 
 @language("scan")
@@ -64,15 +68,16 @@ def scan(r: KernelRecorder, op: Any, x: Any, /, axis: Any = -1, *, reverse: Any 
     arrays, at = _arrays("xl.scan", x, axis)
     if not arrays[0].size:
         return x
+    operands, program = _prepared(r, "xl.scan", op, arrays)
     found = r.calls(
         "xyntra.scan_by",
-        [(each.dtype, each.shape) for each in arrays],
-        operands=arrays,
+        [(each.dtype, each.shape) for each in operands],
+        operands=operands,
         dim=at,
         reverse=bool(constant(reverse)),
-        **_combiner(r, "xl.scan", op, arrays),
+        **program,
     )
-    return found if isinstance(x, tuple) else found[0]
+    return _rounded(r, x, arrays, found)
 
 
 def _arrays(name: str, x: Any, axis: Any) -> tuple[list[ArrayValue], int]:
@@ -84,6 +89,27 @@ def _arrays(name: str, x: Any, axis: Any) -> tuple[list[ArrayValue], int]:
             "kernel-shape", f"{name} takes arrays of one shape, not {texts or 'none'}"
         )
     return arrays, constant_axis("axis", axis, arrays[0].ndim)
+
+
+def _prepared(
+    r: KernelRecorder, name: str, op: Any, arrays: Sequence[ArrayValue]
+) -> tuple[list[ArrayValue], dict[str, Any]]:
+    """Return the operands, and the program that combines elements of them.
+
+    What is combined of 16-bit floats is kept in float32 until the end, as in a sum: a count beyond
+    2048 would not grow in float16. A function that names their dtype itself keeps it.
+    """
+    wide = [cast(r, x, "float32") if x.dtype in _NARROW else x for x in arrays]
+    if wide != list(arrays):
+        with suppress(KernelError):
+            return wide, _combiner(r, name, op, wide)
+    return list(arrays), _combiner(r, name, op, arrays)
+
+
+def _rounded(r: KernelRecorder, x: Any, arrays: Sequence[ArrayValue], found: Sequence[Any]) -> Any:
+    """Return results in the dtypes of the arrays: a tuple, where `x` is one."""
+    results = tuple(cast(r, each, own.dtype) for each, own in zip(found, arrays, strict=True))
+    return results if isinstance(x, tuple) else results[0]
 
 
 def _combiner(

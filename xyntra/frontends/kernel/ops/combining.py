@@ -20,9 +20,11 @@ from xyntra.frontends.torch.program import AtenProgram
 
 __all__: list[str] = []
 
-_LANES = 32
+_FEWEST_LANES, _MOST_LANES = 32, 1024
 """Elements of a long reduction that are combined with others side by side."""
 Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], list[Scalar]]
+Part = Tensor | float | int
+"""An operand of a reduction: a tensor, or the number that all of its elements are."""
 
 
 class _Element(Tensor):
@@ -77,12 +79,17 @@ class _ElementBuilder(TensorBuilder):
 
 
 def _combiner(node: AtenNode) -> Combine:
-    """Return the function that the program of a node says, on elements of a body."""
+    """Return the function that the program of a node says, on elements of a body.
+
+    Elements become those that it takes, which are wider where partial results are.
+    """
     program = AtenProgram.from_bytes(str(node["program"]).encode())
+    taken = [each.type.dtype for each in program.inputs]
 
     def combine(left: Sequence[Scalar], right: Sequence[Scalar]) -> list[Scalar]:
         b = _ElementBuilder(ir.InsertionPoint.current, node.b.location)
-        given = [_Element(each.value, each.dtype) for each in (*left, *right)]
+        pairs = zip((*left, *right), taken, strict=True)
+        given = [_Element(each.cast(dtype).value, dtype) for each, dtype in pairs]
         return [Scalar(each.value, each.dtype) for each in run_program(program, given, b)]
 
     return combine
@@ -102,83 +109,178 @@ def reduce_by(node: AtenNode) -> list[Tensor]:
     combine = _combiner(node)
     if node["ordered"]:
         reduced = _last(b, _scanned(node, combine, reverse=False), axis)
-    elif node["commutative"] and shape[axis] >= 4 * _LANES:
-        reduced = _interleaved(b, operands, axis, combine)
     else:
-        reduced = _reduced(b, operands, axis, combine)
+        dtypes = [node.result(i).dtype for i in range(len(operands))]
+        reducer = _Reducer(b, axis, combine, dtypes)
+        numbers = [_number(each) for each in operands]
+        parts: list[Part] = [
+            each if number is None or None not in numbers else number
+            for each, number in zip(operands, numbers, strict=True)
+        ]
+        interleaved = node["commutative"] and shape[axis] >= 4 * _FEWEST_LANES
+        reduced = (
+            reducer.interleaved(parts, shape) if interleaved else reducer.reduced(parts, shape)
+        )
     return [b.reshape(each, node.result(i).shape) for i, each in enumerate(reduced)]
 
 
-def _interleaved(
-    b: TensorBuilder, operands: Sequence[Tensor], axis: int, combine: Combine
-) -> list[Tensor]:
-    """Combine every so many elements, lanes side by side, and then lanes, half with half."""
-    shape = operands[0].shape
-    steps, rest = divmod(shape[axis], _LANES)
-    split = [*shape[:axis], steps, _LANES, *shape[axis + 1 :]]
-    main = [b.reshape(_part(b, each, axis, 0, steps * _LANES), split) for each in operands]
-    lanes = _reduced(b, main, axis, combine)
-    if rest:
-        behind = [_part(b, each, axis, steps * _LANES, rest) for each in operands]
-        high = [_LANES - rest if d == axis else 0 for d in range(len(shape))]
-        wide = [b.pad(each, [0] * len(shape), high, 0) for each in behind]
-        lanes = _mapped(b, lanes, wide, combine, lambda: b.index(axis) < rest)
-    count = _LANES
-    while count > 1:
-        count //= 2
-        left = [_part(b, each, axis, 0, count) for each in lanes]
-        right = [_part(b, each, axis, count, count) for each in lanes]
-        lanes = _mapped(b, left, right, combine)
-    return lanes
+def _number(x: Tensor) -> float | int | None:
+    """Return the number that all elements of a tensor are, where that is plain."""
+    op = x.value.owner
+    if not isinstance(op, ir.Operation | ir.OpView) or op.operation.name != "linalg.generic":
+        return None
+    generic = op.operation
+    if len(generic.operands) != 1:
+        return None
+    blocks = generic.regions[0].blocks
+    yielded = list(blocks[0].operations)[-1].operation.operands[0].owner
+    if isinstance(yielded, ir.Block) or yielded.name != "arith.constant":
+        return None
+    found: float | int = yielded.attributes["value"].value
+    return found
 
 
-def _mapped(
-    b: TensorBuilder,
-    left: Sequence[Tensor],
-    right: Sequence[Tensor],
-    combine: Combine,
-    where: Callable[[], Scalar] | None = None,
-) -> list[Tensor]:
-    """Combine elements pair by pair; elements of `left` stay where `where` does not hold."""
-    count, shape = len(left), left[0].shape
-    identity = b.identity(len(shape))
+class _Reducer:
+    """Combines elements along an axis.
 
-    def body(*scalars: Scalar) -> list[Scalar]:
-        first, second = scalars[:count], scalars[count : 2 * count]
-        found = combine(first, second)
-        if where is None:
-            return found
-        holds = where()
-        return [holds.select(new, old) for new, old in zip(found, first, strict=True)]
+    Args:
+        b: where to build.
+        axis: the axis.
+        combine: takes partial results and elements.
+        dtypes: of partial results.
+    """
 
-    return b.generic(
-        [(each, identity) for each in (*left, *right)],
-        [(b.empty(shape, each.dtype), each.dtype, identity) for each in left],
-        ["parallel"] * len(shape),
-        body,
-    )
+    def __init__(
+        self, b: TensorBuilder, axis: int, combine: Combine, dtypes: Sequence[str]
+    ) -> None:
+        self.b = b
+        self.axis = axis
+        self.combine = combine
+        self.dtypes = dtypes
+
+    def interleaved(self, parts: Sequence[Part], shape: Sequence[int]) -> list[Tensor]:
+        """Combine every so many elements, lanes side by side, and then lanes in the same way.
+
+        Each round is a reduction of its own, so that a GPU's threads share each of them.
+        """
+        b, axis = self.b, self.axis
+        lanes = _lanes(shape[axis])
+        steps, rest = divmod(shape[axis], lanes)
+        main = [self._part(each, 0, steps * lanes) for each in parts]
+        found = self._round(main, [*shape[:axis], steps * lanes, *shape[axis + 1 :]], lanes)
+        if rest:
+            high = [lanes - rest if d == axis else 0 for d in range(len(shape))]
+            behind = [
+                b.pad(each, [0] * len(shape), high, 0) if isinstance(each, Tensor) else each
+                for each in (self._part(each, steps * lanes, rest) for each in parts)
+            ]
+            found = self._mapped(found, behind, lambda: b.index(axis) < rest)
+        for count in (1 << lanes.bit_length() // 2, 1):
+            found = self._round(found, found[0].shape, count)
+        return found
+
+    def _round(self, parts: Sequence[Part], shape: Sequence[int], lanes: int) -> list[Tensor]:
+        """Combine the elements along the axis that are `lanes` apart."""
+        axis = self.axis
+        split = [*shape[:axis], shape[axis] // lanes, lanes, *shape[axis + 1 :]]
+        given = [self.b.reshape(x, split) if isinstance(x, Tensor) else x for x in parts]
+        return self._from_nothing(given, split)
+
+    def _from_nothing(self, parts: Sequence[Part], shape: Sequence[int]) -> list[Tensor]:
+        """Combine elements along the axis, where the first one takes the place of a zero."""
+        b, axis = self.b, self.axis
+
+        def body(*scalars: Scalar) -> list[Scalar]:
+            elements = self._elements(parts, scalars)
+            found = self.combine(scalars[len(scalars) - len(parts) :], elements)
+            begins = b.index(axis).equals(0)
+            pairs = zip(elements, found, self.dtypes, strict=True)
+            return [begins.select(one.cast(dtype), other) for one, other, dtype in pairs]
+
+        rest_of = [size for d, size in enumerate(shape) if d != axis]
+        first = [Tensor(b.fill(rest_of, dtype, 0), dtype) for dtype in self.dtypes]
+        return self._loop(parts, shape, first, body)
+
+    def reduced(self, parts: Sequence[Part], shape: Sequence[int]) -> list[Tensor]:
+        """Combine elements along the axis with the result of those before."""
+        axis = self.axis
+        rest_of = [size for d, size in enumerate(shape) if d != axis]
+        first = [
+            self._begun(each, rest_of, dtype)
+            for each, dtype in zip(parts, self.dtypes, strict=True)
+        ]
+        if shape[axis] == 1:
+            return first
+        rest = [self._part(each, 1, shape[axis] - 1) for each in parts]
+        read = [each for each in rest if isinstance(each, Tensor)]
+
+        def body(*scalars: Scalar) -> list[Scalar]:
+            return self.combine(scalars[len(read) :], self._elements(rest, scalars))
+
+        return self._loop(rest, shape, first, body)
+
+    def _loop(
+        self, parts: Sequence[Part], shape: Sequence[int], first: Sequence[Tensor], body: Body
+    ) -> list[Tensor]:
+        b, rank = self.b, len(shape)
+        kept = [d for d in range(rank) if d != self.axis]
+        with b.location:
+            write = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in kept])
+        iterators: list[Iterator] = [
+            "reduction" if d == self.axis else "parallel" for d in range(rank)
+        ]
+        read = [(each, b.identity(rank)) for each in parts if isinstance(each, Tensor)]
+        return b.generic(read, [(each.value, each.dtype, write) for each in first], iterators, body)
+
+    def _mapped(
+        self, left: Sequence[Tensor], right: Sequence[Part], where: Callable[[], Scalar]
+    ) -> list[Tensor]:
+        """Combine elements pair by pair; those of `left` stay where `where` does not hold."""
+        b, count, shape = self.b, len(left), left[0].shape
+        identity = b.identity(len(shape))
+        read = [each for each in right if isinstance(each, Tensor)]
+
+        def body(*scalars: Scalar) -> list[Scalar]:
+            first = scalars[:count]
+            found = self.combine(first, self._elements(right, scalars[count:]))
+            holds = where()
+            return [holds.select(new, old) for new, old in zip(found, first, strict=True)]
+
+        return b.generic(
+            [(each, identity) for each in (*left, *read)],
+            [(b.empty(shape, each.dtype), each.dtype, identity) for each in left],
+            ["parallel"] * len(shape),
+            body,
+        )
+
+    def _elements(self, parts: Sequence[Part], scalars: Sequence[Scalar]) -> list[Scalar]:
+        """Return an element of each operand: of those that are tensors, what a body is given."""
+        given = iter(scalars)
+        return [
+            next(given) if isinstance(each, Tensor) else constant(each, dtype)
+            for each, dtype in zip(parts, self.dtypes, strict=True)
+        ]
+
+    def _begun(self, x: Part, shape: Sequence[int], dtype: str) -> Tensor:
+        """Return the first elements as partial results."""
+        if not isinstance(x, Tensor):
+            return Tensor(self.b.fill(shape, dtype, x), dtype)
+        return _converted(self.b, self.b.reshape(self._part(x, 0, 1), shape), dtype)
+
+    def _part(self, x: Any, start: int, size: int) -> Any:
+        return _part(self.b, x, self.axis, start, size) if isinstance(x, Tensor) else x
 
 
-def _reduced(
-    b: TensorBuilder, operands: Sequence[Tensor], axis: int, combine: Combine
-) -> list[Tensor]:
-    rank, shape = operands[0].rank, operands[0].shape
-    kept = [d for d in range(rank) if d != axis]
-    rest_of = [size for d, size in enumerate(shape) if d != axis]
-    first = [b.reshape(_part(b, each, axis, 0, 1), rest_of) for each in operands]
-    if shape[axis] == 1:
-        return first
-    rest = [_part(b, each, axis, 1, shape[axis] - 1) for each in operands]
-    with b.location:
-        write = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in kept])
-    iterators: list[Iterator] = ["reduction" if d == axis else "parallel" for d in range(rank)]
-    count = len(operands)
-    return b.generic(
-        [(each, b.identity(rank)) for each in rest],
-        [(each.value, each.dtype, write) for each in first],
-        iterators,
-        lambda *scalars: combine(scalars[count:], scalars[:count]),
-    )
+def _lanes(length: int) -> int:
+    """Return how many elements are combined side by side, a power of two about length^(2/3).
+
+    Where the lanes are reduced in two rounds, all three then take as long.
+    """
+    return max(_FEWEST_LANES, min(1 << length.bit_length() * 2 // 3, _MOST_LANES))
+
+
+def _converted(b: TensorBuilder, x: Tensor, dtype: str) -> Tensor:
+    return x if x.dtype == dtype else b.map(lambda value: value.cast(dtype), x, dtype=dtype)
 
 
 def _part(b: TensorBuilder, x: Tensor, axis: int, start: int, size: int) -> Tensor:

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Moves arrays to devices: what is made with `device=`, and `to_device`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xyntra.array.arrays import Array, node_of, wrap
+from xyntra.array.late import late
+from xyntra.array.recorded.evaluate import node_value
+from xyntra.array.recorded.graph import leaf
+from xyntra.array.recorded.placement import device_of, full_name, keeps_arrays, place
+from xyntra.array.recorded.settings import ArraySettings
+from xyntra.array.recorded.settings import device as computing_on
+
+__all__ = ["moved"]
+
+
+@late
+def moved(array: Array, device: Any) -> Array:
+    """Return an array on a device: computed there, where it has no value yet; else copied there.
+
+    Raises:
+        UnsupportedError: there is no such device.
+        DeviceError: the device is not there now, or has too little memory.
+    """
+    name, node = str(device), node_of(array)
+    if name == ArraySettings.target:
+        return array
+    if node.value is None:
+        with computing_on(name):
+            node_value(node)
+    lies = device_of(node.value)
+    if lies == (full_name(name) if keeps_arrays(name) else None):
+        return array
+    return wrap(leaf(place(node.value, name), node.meta))
