@@ -23,7 +23,7 @@ from xyntra.targets.webgpu.bound_plan import (
     whole_words,
 )
 from xyntra.targets.webgpu.code.shader_image import ShaderLaunch
-from xyntra.targets.webgpu.native import encode_launches, shader_module
+from xyntra.targets.webgpu.native import encode_launches, mapped_bytes, shader_module
 from xyntra.targets.webgpu.step_times import Stamps, repeated, step_times
 
 __all__ = ["LoadedShaders"]
@@ -180,16 +180,9 @@ class LoadedShaders:
         return places
 
     def _download(self, outputs: Sequence[Array], places: Sequence[int]) -> None:
-        self._staging.map_sync(self._wgpu.MapMode.READ)
-        try:
+        with mapped_bytes(self._device, self._staging) as found:
             for array, place in zip(outputs, places, strict=True):
-                if array.nbytes:
-                    data = self._staging.read_mapped(place, whole_words(array.nbytes), copy=False)
-                    bytes_ = np.frombuffer(data, np.uint8, array.nbytes)
-                    array.reshape(-1).view(np.uint8)[:] = bytes_
-                    del bytes_, data
-        finally:
-            self._staging.unmap()
+                array.reshape(-1).view(np.uint8)[:] = found[place : place + array.nbytes]
 
     def _make_staging(self) -> Any:
         nbytes = sum(-(-whole_words(port.nbytes) // 8) * 8 for port in self.plan.results)

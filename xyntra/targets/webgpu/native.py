@@ -6,10 +6,21 @@ Where the library is another one, WebGPU's own way is taken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["encode_launches", "nanoseconds_of_a_tick", "shader_module"]
+import numpy as np
+
+from xyntra.targets.webgpu.adapter import wgpu_module
+
+__all__ = ["encode_launches", "mapped_bytes", "nanoseconds_of_a_tick", "shader_module"]
+
+_PATIENCE = 60.0  # seconds for a callback that another thread has taken
+_WAITING: list[Any] = []
+"""Callbacks that may still be called."""
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 Launches = Sequence[tuple[Any, Any, tuple[int, int]]]
 """Pipelines, their bindings, and grids."""
@@ -68,6 +79,53 @@ def _trusted(device: Any, wgsl: str) -> Any | None:
     described = new_struct_p("WGPUShaderModuleDescriptor *", nextInChain=chain, label=label)
     module = create(own, described, 0)
     return None if module == ffi.NULL else GPUShaderModule("", module, device)
+
+
+@contextmanager
+def mapped_bytes(device: Any, buffer: Any) -> Iterator[Bytes]:
+    """Map a buffer that is read by the host, once all that was submitted is done; give its bytes.
+
+    wgpu's Python interface submits an empty command buffer ahead of that, and has another thread
+    wait for the GPU, which takes longer than a small model.
+    """
+    try:
+        from wgpu.backends.wgpu_native._api import ffi, from_c_string_view, lib, libf, new_struct
+
+        own, mapped = device._internal, buffer._internal
+        struct = new_struct(
+            "WGPUBufferMapCallbackInfo", mode=lib.WGPUCallbackMode_AllowProcessEvents
+        )
+        start, poll, end = libf.wgpuBufferMapAsync, libf.wgpuDevicePoll, lib.wgpuBufferUnmap
+        place = lib.wgpuBufferGetConstMappedRange
+    except (ImportError, AttributeError):
+        buffer.map_sync(wgpu_module().MapMode.READ)
+        try:
+            yield np.frombuffer(buffer.read_mapped(copy=False), np.uint8)
+        finally:
+            buffer.unmap()
+        return
+    told: list[tuple[int, str]] = []
+    is_told = threading.Event()
+
+    @ffi.callback("void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)")
+    def tell(status: int, message: Any, _first: Any, _second: Any) -> None:
+        told.append((status, from_c_string_view(message)))
+        is_told.set()
+
+    struct.callback = tell
+    _WAITING.append(tell)
+    start(mapped, lib.WGPUMapMode_Read, 0, buffer.size, struct)
+    poll(own, True, ffi.NULL)
+    if not is_told.wait(_PATIENCE):
+        raise RuntimeError("the GPU does not say whether it is done")
+    _WAITING.remove(tell)
+    status, message = told[0]
+    if status != lib.WGPUMapAsyncStatus_Success:
+        raise RuntimeError(f"the results could not be read: {message}")
+    try:
+        yield np.frombuffer(ffi.buffer(place(mapped, 0, buffer.size), buffer.size), np.uint8)
+    finally:
+        end(mapped)
 
 
 def nanoseconds_of_a_tick(device: Any) -> float:
