@@ -104,6 +104,7 @@ PIPELINES: dict[str, Pipeline] = {
             "recognize",
             "weights",
             "views",
+            "inline-into-gathers",
             "copy-results",
             "fuse-operations",
             "form-kernels",

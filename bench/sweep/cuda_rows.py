@@ -78,7 +78,10 @@ def _wait(process: Any, path: Path) -> None:
 def _measure(
     rows: Sequence[Row | Network], folder: Path, gpu: int, options: dict[str, Any], path: Path
 ) -> None:
-    os.environ["CUDA_VISIBLE_DEVICES"] = str(gpu)
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    os.environ["CUDA_VISIBLE_DEVICES"] = (
+        visible[gpu] if gpu < len(visible) and visible[0] else str(gpu)
+    )
     import torch
 
     from bench.cuda.timing import copy_bandwidth

@@ -80,11 +80,13 @@ def own_loops(op: ir.Operation, tensor: ir.Value) -> set[int]:
     return found
 
 
-def read_through(extract: ir.Operation, base: ir.Value, sources: Sequence[int | None]) -> None:
+def read_through(
+    extract: ir.Operation, base: ir.Value, sources: Sequence[int | None]
+) -> ir.Operation:
     """Let what uses `extract` read `base` instead, whose dimension i it indexes by `sources[i]`.
 
     `sources` are dimensions of the tensor that was read, or None for index 0. The operation itself
-    stays, without uses.
+    stays, without uses. Returns the one that takes its place.
     """
     indices = list(extract.operands)[1:]
     with extract.location, ir.InsertionPoint(extract):
@@ -92,6 +94,7 @@ def read_through(extract: ir.Operation, base: ir.Value, sources: Sequence[int | 
         kind = extract.results[0].type
         made = ir.Operation.create(_EXTRACT, results=[kind], operands=[base, *places])
     extract.results[0].replace_all_uses_with(made.results[0])
+    return made
 
 
 def _zero() -> ir.Value:

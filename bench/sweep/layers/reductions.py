@@ -70,7 +70,8 @@ def argmax(draw: Draw) -> Made:
 @layer(_LIBRARY, "running sum", counts=(3, 2))
 def cumsum(draw: Draw) -> Made:
     dim = draw.of(0, 1)
-    return Function(lambda x: x.cumsum(dim)), [_matrix(draw)]
+    # The exporter writes results of f32 whatever the input is: PyTorch should, too.
+    return Function(lambda x: x.cumsum(dim, dtype=torch.float32)), [_matrix(draw)]
 
 
 @layer(_LIBRARY, "largest elements", counts=(4, 4))

@@ -11,6 +11,8 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.analysis.owners import owner_of
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fusion.norms.interleaved_norms import (
     ColumnNorm,
     InterleavedNorm,
@@ -81,8 +83,32 @@ def _split(op: ir.Operation, block: ir.Block, target: Target) -> list[ir.Operati
         ends = kept_layout(block, op.results[0], lies, transposes[0], shape)
         if ends:
             return [*ends, op]
-    op.results[0].replace_all_uses_with(norm.finished(lies, x).value)
-    return [op]
+    finished = norm.finished(lies, x).value
+    op.results[0].replace_all_uses_with(finished)
+    return [*_without_detours(finished), op]
+
+
+def _without_detours(value: ir.Value) -> list[ir.Operation]:
+    """Let what reads a reshape of a reshape read what has that shape already.
+
+    Returns the reshapes that nothing reads then.
+    """
+    known, source = dict[ir.Type, ir.Value](), value
+    while (owner := owner_of(source, *RESHAPES)) is not None:
+        source = owner.operands[0]
+        known.setdefault(source.type, source)
+    waiting, unread = [value], list[ir.Operation]()
+    while waiting:
+        for use in list(waiting.pop().uses):
+            op = use.owner.operation
+            if op.name not in RESHAPES or op in unread:
+                continue
+            shaped = known.get(op.results[0].type, op.results[0])
+            if shaped not in (op.results[0], value):
+                op.results[0].replace_all_uses_with(shaped)
+                unread.append(op)
+            waiting.append(shaped)
+    return unread
 
 
 def _norm_in_parts(
@@ -106,7 +132,7 @@ def _norm_in_parts(
     item = ITEM_BYTES.get(str(kind.element_type), 4)
     if part and pays(target.machine, rows, length, item):
         return NormInParts(op, builder, source, rows, length, part)
-    if not target.is_simt and source.views and is_moved:
+    if source.views and is_moved and (not target.is_simt or length <= _HELD_ROW):
         return MovedNorm(op, builder, source, rows, length, length)
     return None
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.functions import function_blocks
-from xyntra.passes.analysis.owners import owner_of
 from xyntra.passes.analysis.reductions import BY_ROWS
 from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.fusion.graph.factors import multiplies_factors
 from xyntra.passes.fusion.reductions.equal_reductions import reduction_key
-from xyntra.passes.fusion.reductions.inlined_producer import repeat_body, with_producer
+from xyntra.passes.fusion.reductions.inlined_producer import compute_in_place, with_producer
 from xyntra.passes.fusion.reductions.reduced_reads import ReducedReads
 from xyntra.passes.registry import register_pass
 
@@ -58,7 +56,7 @@ def _inline(block: ir.Block) -> None:
         while extracts:
             for extract in extracts:
                 reads.replaced.add(extract)
-                _compute_in_place(extract)
+                compute_in_place(extract)
                 reads.retire(extract.operands[0].owner.operation)
             extracts = reads.extracts(op)
     if built:
@@ -94,33 +92,3 @@ def _may_be_returned(value: ir.Value) -> bool:
     """Tell whether a result, or a view of it, needs memory of its own."""
     readers = {use.owner.operation.name for use in value.uses}
     return not readers.isdisjoint({"func.return", *TENSOR_VIEWS})
-
-
-def _compute_in_place(extract: ir.Operation) -> None:
-    """Let what reads one element of a computed tensor compute it."""
-    tensor, *places = extract.operands
-    producer = owner_of(tensor)
-    if producer is None:
-        raise AssertionError("an argument is not computed")
-    maps = [each.value for each in producer.attributes["indexing_maps"]][:-1]
-    with extract.location, ir.InsertionPoint(extract):
-        elements = [
-            _element(value, map_, places)
-            for value, map_ in zip(producer.operands, maps, strict=False)
-        ]
-        (result,) = repeat_body(producer, elements)
-    extract.results[0].replace_all_uses_with(result)
-
-
-def _element(value: ir.Value, map_: ir.AffineMap, places: Sequence[ir.Value]) -> ir.Value:
-    """Read the element of an input that belongs to `places` of the result."""
-    kind = ir.RankedTensorType(value.type).element_type
-    return emit("tensor.extract", [value, *(_index(e, places) for e in map_.results)], kind)
-
-
-def _index(expression: ir.AffineExpr, places: Sequence[ir.Value]) -> ir.Value:
-    if isinstance(expression, ir.AffineDimExpr):
-        return places[ir.AffineDimExpr(expression).position]
-    number = ir.AffineConstantExpr(expression).value
-    kind = ir.IndexType.get()
-    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))

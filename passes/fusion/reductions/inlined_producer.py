@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.analysis.locations import fused_location
+from xyntra.passes.analysis.owners import owner_of
 from xyntra.passes.fusion.graph.factors import composed_map
 
-__all__ = ["repeat_body", "with_producer"]
+__all__ = ["compute_in_place", "repeat_body", "with_producer"]
 
 _SEGMENTS = "operandSegmentSizes"
 
@@ -65,3 +67,33 @@ def repeat_body(op: ir.Operation, arguments: Sequence[ir.Value]) -> list[ir.Valu
             return [known.get(value, value) for value in inner.operands]
         repeat(inner, known)
     raise AssertionError("a body without an end")
+
+
+def compute_in_place(extract: ir.Operation) -> None:
+    """Let what reads one element of a computed tensor compute it."""
+    tensor, *places = extract.operands
+    producer = owner_of(tensor)
+    if producer is None:
+        raise AssertionError("an argument is not computed")
+    maps = [each.value for each in producer.attributes["indexing_maps"]][:-1]
+    with extract.location, ir.InsertionPoint(extract):
+        elements = [
+            _element(value, map_, places)
+            for value, map_ in zip(producer.operands, maps, strict=False)
+        ]
+        (result,) = repeat_body(producer, elements)
+    extract.results[0].replace_all_uses_with(result)
+
+
+def _element(value: ir.Value, map_: ir.AffineMap, places: Sequence[ir.Value]) -> ir.Value:
+    """Read the element of an input that belongs to `places` of the result."""
+    kind = ir.RankedTensorType(value.type).element_type
+    return emit("tensor.extract", [value, *(_index(e, places) for e in map_.results)], kind)
+
+
+def _index(expression: ir.AffineExpr, places: Sequence[ir.Value]) -> ir.Value:
+    if isinstance(expression, ir.AffineDimExpr):
+        return places[ir.AffineDimExpr(expression).position]
+    number = ir.AffineConstantExpr(expression).value
+    kind = ir.IndexType.get()
+    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))

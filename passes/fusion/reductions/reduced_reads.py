@@ -32,7 +32,7 @@ __all__ = ["ReducedReads"]
 
 _MOST_INPUTS = 8  # of a reduction: more streams are not better than a stored tensor
 _MOST_COST = 32  # instructions for an element that is computed several times
-_SMALL_BYTES = 1 << 16  # one block computes such tensors with all that reads them
+_SMALL_BYTES = 1 << 16  # one block reduces such tensors to a number, with all that reads them
 _SIDE_INPUTS = 1.125  # of the bytes not stored: a mean of each row is read beside the elements
 _LONG_ROW = 1 << 18  # elements: neither registers nor shared memory of a cluster hold more
 _SCALAR = ("arith.", "math.", "linalg.yield")
@@ -64,7 +64,7 @@ class ReducedReads:
         if loops.is_parallel or not loops.is_plain:
             return None
         for position in range(loops.inputs):
-            producer = self._elementwise(op.operands[position])
+            producer = self.elementwise(op.operands[position])
             if producer is None or not self._shares_no_rows(op, position, producer):
                 continue
             inputs = len(inputs_of(op)) - 1 + len(inputs_of(producer))
@@ -86,7 +86,7 @@ class ReducedReads:
                 continue
             producer = None
             if inner.name == "tensor.extract":
-                producer = self._elementwise(inner.operands[0])
+                producer = self.elementwise(inner.operands[0])
             if producer is None or not all(map(_is_plain, _maps(producer))):
                 continue
             often = _executions(inner, op)
@@ -95,7 +95,7 @@ class ReducedReads:
                 found.append(inner)
         return found
 
-    def _elementwise(self, value: ir.Value) -> ir.Operation | None:
+    def elementwise(self, value: ir.Value) -> ir.Operation | None:
         """Return the operation that computes every element of `value` by itself, if one does."""
         op = owner_of(value, "linalg.generic")
         if op is None or len(op.results) != 1 or op.block != self._block:
@@ -115,7 +115,9 @@ class ReducedReads:
         loops, result = loops_of(op, self._loops), producer.results[0]
         shape, read = _shape(op.results[0]), _shape(result)
         rows = max(loops.access(position, shape, read).rows)
-        return _nbytes(result) > _SMALL_BYTES and (rows <= 1 or prod(read) > rows * _LONG_ROW)
+        if _nbytes(result) <= _SMALL_BYTES:
+            return rows <= 1 < _elements(op.results[0])
+        return rows <= 1 or prod(read) > rows * _LONG_ROW
 
     def _pays(self, op: ir.Operation, producer: ir.Operation) -> bool:
         """Tell whether less goes through memory if `op` computes what `producer` does."""
@@ -142,7 +144,7 @@ class ReducedReads:
             owner = owner_of(source)
             if owner is None or owner.name in ("arith.constant", "scf.for"):
                 continue
-            before = self._elementwise(source)
+            before = self.elementwise(source)
             if before is None:
                 return False
             if len(self._readers(before)) == 1 and not self._is_free(before):

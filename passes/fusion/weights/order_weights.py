@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import ClassVar, Literal
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
@@ -17,6 +17,8 @@ from xyntra.passes.registry import register_pass
 __all__ = ["OrderWeights"]
 
 _VECTOR = 4  # elements of f32 that a thread reads at once
+_NARROW_BYTES = {"f16": 2, "bf16": 2}
+_LINE = 128  # bytes of a row of a tile in shared memory, which should lie in one line of the cache
 _FEW = {"f32": 16, "f16": 4, "bf16": 4}
 """Channels of a group, and outputs, up to which threads compute all of several groups."""
 
@@ -28,11 +30,13 @@ class OrderWeights:
 
     Tensor cores want what is summed over as neighbours in both factors: where an image has its
     channels innermost, weights get them innermost too. Matrix products, which sum over one
-    dimension, stay as they are, but for those of bytes, which tensor cores cannot transpose. Where
-    threads multiply in exact f32, they take neighbouring columns of one step: weights of f32 get
-    those innermost. Convolutions of each channel by itself take neighbouring channels, where the
-    result has them innermost, and those of groups of few channels neighbouring outputs of
-    neighbouring groups. It is done once, when the model is loaded.
+    dimension, stay as they are, but for those of bytes, which tensor cores cannot transpose, and
+    for those of 16 bits whose rows of columns start between lines of the cache more than rows of
+    steps would (1048 or 50257 columns): a copy of a tile touches twice as many lines, or single
+    elements. Where threads multiply in exact f32, they take neighbouring columns of one step:
+    weights of f32 get those innermost. Convolutions of each channel by itself take neighbouring
+    channels, where the result has them innermost, and those of groups of few channels neighbouring
+    outputs of neighbouring groups. It is done once, when the model is loaded.
     """
 
     name: ClassVar[str] = "order-weights"
@@ -68,7 +72,7 @@ class OrderWeights:
         has_taps = any(weights.type.shape[i] > 1 for i in weights.taps)
         if is_exact and weights.columns and weights.has_whole_vectors:
             order = (*weights.batch, *weights.taps, weights.inner, *weights.columns)
-        elif not has_taps and element != "i8":
+        elif not has_taps and element != "i8" and not weights.has_ragged_columns:
             return None
         else:
             order = (*weights.batch, *weights.columns, *weights.taps, weights.inner)
@@ -118,6 +122,15 @@ class _Weights:
     def has_whole_vectors(self) -> bool:
         """Tell whether rows of columns start where threads read vectors."""
         return int(self.type.shape[self.columns[-1]]) % _VECTOR == 0
+
+    @property
+    def has_ragged_columns(self) -> bool:
+        """Tell whether rows of columns, of 16 bits, fit lines of the cache worse than steps do."""
+        item = _NARROW_BYTES.get(str(self.type.element_type))
+        if item is None or len(self.columns) != 1 or self.columns[0] < self.inner:
+            return False
+        columns, steps = (self.type.shape[i] for i in (self.columns[0], self.inner))
+        return gcd(steps * item, _LINE) > gcd(columns * item, _LINE)
 
 
 def _weights(op: ir.Operation, static: StaticValues) -> _Weights | None:

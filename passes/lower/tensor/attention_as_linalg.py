@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`xyntra.attention` as linalg on tensors: a contraction, the softmax of its rows, a contraction.
 
-Holds all scores at once, in the dtype that is computed in.
+Holds all scores at once, in the dtype that is computed in. The softmax of 16-bit values may be
+rounded to their type, as kernels of attention do, so that matrix units multiply by it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -22,18 +24,27 @@ __all__ = ["decompose_attention"]
 _ROWS = (BATCH, HEAD, QUERY)
 
 
-def decompose_attention(op: ir.Operation, b: TensorBuilder) -> Tensor:
-    """Build what `op` computes with `b`; the shapes are static."""
+def decompose_attention(op: ir.Operation, b: TensorBuilder, *, narrow: bool = False) -> Tensor:
+    """Build what `op` computes with `b`; the shapes are static.
+
+    Args:
+        op: the attention.
+        b: where to build.
+        narrow: round the softmax to the type of the values.
+    """
     parts = _Parts(Attention.of(op), b)
+    kept = parts.dtype if narrow else parts.wide
     scores = parts.scores()
     top = b.reduce(scores, [3], "max")
     exponents = b.map(lambda x, m: (x - m).exp_at_most_zero(), scores, top, dtype=parts.wide)
     total = b.reduce(exponents, [3], "sum")
-    probabilities = b.map(parts.divide, exponents, total, top, dtype=parts.wide)
+    probabilities = b.map(
+        lambda *scalars: parts.divide(*scalars).cast(kept), exponents, total, top, dtype=kept
+    )
     values = parts.load(parts.op.value, (BATCH, HEAD, KEY, VALUE_SIZE))
     result = b.einsum("bhst,bhte->bhse", probabilities, values, parts.wide)
-    narrow = b.map(lambda x: x.cast(parts.dtype), result, dtype=parts.dtype)
-    return _written(b, narrow, parts.op, ir.RankedTensorType(op.results[0].type).shape)
+    finished = b.map(lambda x: x.cast(parts.dtype), result, dtype=parts.dtype)
+    return _written(b, finished, parts.op, ir.RankedTensorType(op.results[0].type).shape)
 
 
 @dataclass(frozen=True)
@@ -65,6 +76,8 @@ class _Parts:
             for each, result, size in zip(known, results, source.shape, strict=True)
         ]
         source = self.b.slice(source, [0] * source.rank, read, [1] * source.rank)
+        if _keeps_order(results, source.shape, shape):
+            return self.b.reshape(source, shape)
         return self.b.view(source, shape, lambda *_: list(results))
 
     def scores(self) -> Tensor:
@@ -102,6 +115,17 @@ class _Parts:
         is_empty = top.equals(float("-inf"))
         is_bad = probability.is_nan() if self.op.masked_rows == "zero" else is_empty
         return is_bad.select(constant(0.0, self.wide), probability)
+
+
+def _keeps_order(
+    results: Sequence[ir.AffineExpr], stored: Sequence[int], shape: Sequence[int]
+) -> bool:
+    """Tell whether loops walk through all of a tensor in the order in which it is stored."""
+    walked = [each for each, size in zip(results, stored, strict=True) if size > 1]
+    if not all(isinstance(each, ir.AffineDimExpr) for each in walked):
+        return False
+    found = [ir.AffineDimExpr(each).position for each in walked]
+    return found == [loop for loop, size in enumerate(shape) if size > 1]
 
 
 def _written(b: TensorBuilder, source: Tensor, op: Attention, shape: list[int]) -> Tensor:

@@ -18,6 +18,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.dialects.tensors.broadcasting import broadcast_map
 from xyntra.dialects.tensors.reductions import Reduction
+from xyntra.passes.analysis.gathered_reads import gathers_of, reads_few
 from xyntra.passes.analysis.walking import outside_bodies
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.lower.tensor.attention_as_linalg import decompose_attention
@@ -37,6 +38,8 @@ class DecomposeNamedOps:
     """Names of the ops to rewrite, as in `gelu`; all where none is given."""
     keep: tuple[str, ...] = ()
     """Names of ops to leave alone."""
+    gathered: bool = False
+    """Rewrite only those of whose results gathers alone read few elements."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every named op below `module`.
@@ -46,6 +49,8 @@ class DecomposeNamedOps:
         """
         wanted = {name for name in _OPS if self._wants(name)}
         found = [op for op in outside_bodies(module) if op.name in wanted]
+        if self.gathered:
+            found = [op for op in found if _is_gathered(op)]
         for operation in found:
             _rewrite(operation)
 
@@ -122,6 +127,11 @@ class _Named:
     def finish(self, body: Callable[..., Scalar], *operands: Tensor) -> Tensor:
         """As `map`, with the result in the dtype of the op."""
         return self.map(body, *operands, dtype=self.x.dtype)
+
+
+def _is_gathered(op: ir.Operation) -> bool:
+    found, only = gathers_of(op.results[0], op.block)
+    return only and reads_few(found)
 
 
 def _rewrite(operation: ir.Operation) -> None:

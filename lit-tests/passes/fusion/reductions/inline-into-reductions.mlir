@@ -153,3 +153,28 @@ func.func @weights(%x: tensor<512x512xf32>, %y: tensor<512xf32>) -> tensor<512xf
   } -> tensor<512xf32>
   return %1 : tensor<512xf32>
 }
+
+// Small columns are reduced by launches of their own, too.
+// CHECK-LABEL: func.func @small_columns(
+// CHECK: iterator_types = ["reduction", "parallel"]} ins(%arg0 : tensor<64x3xf16>)
+// CHECK-NOT: iterator_types = ["parallel", "parallel"]
+// CHECK: return
+func.func @small_columns(%x: tensor<64x3xf16>) -> tensor<3xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x3xf32>
+  %s = tensor.empty() : tensor<3xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%s : tensor<3xf32>) -> tensor<3xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x3xf16>) outs(%e : tensor<64x3xf32>) {
+  ^bb0(%p: f16, %o: f32):
+    %w = arith.extf %p : f16 to f32
+    linalg.yield %w : f32
+  } -> tensor<64x3xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%0 : tensor<64x3xf32>) outs(%f : tensor<3xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %d = arith.addf %o, %p : f32
+    linalg.yield %d : f32
+  } -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}

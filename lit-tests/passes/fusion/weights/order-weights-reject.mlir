@@ -105,3 +105,22 @@ func.func @ragged(%x: tensor<4x16xf32>, %w: tensor<7x16xf32> {xyntra.parameter =
   } -> tensor<4x7xf32>
   return %p : tensor<4x7xf32>
 }
+
+// Rows of 64 columns lie in whole lines of the cache, and so do those of 128 steps.
+// CHECK-LABEL: func.func @whole_lines(
+// CHECK: ins(%{{.+}}, %arg1 : tensor<4x128xf16>, tensor<128x64xf16>)
+func.func @whole_lines(%x: tensor<4x128xf16>, %w: tensor<128x64xf16> {xyntra.parameter = "w"}) -> tensor<4x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x64xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<4x64xf32>) -> tensor<4x64xf32>
+  %p = linalg.generic {indexing_maps = [#mk, affine_map<(m, n, k) -> (k, n)>, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x128xf16>, tensor<128x64xf16>) outs(%i : tensor<4x64xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %u = arith.extf %a : f16 to f32
+    %v = arith.extf %b : f16 to f32
+    %m = arith.mulf %u, %v : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x64xf32>
+  return %p : tensor<4x64xf32>
+}

@@ -123,3 +123,23 @@ func.func @groups(%x: tensor<1x6x6x4x3xf16>, %w: tensor<4x2x3x3x3xf16> {xyntra.p
   } -> tensor<1x4x4x4x2xf32>
   return %y : tensor<1x4x4x4x2xf32>
 }
+
+// A row of 12 halves starts between lines of the cache more often than one of 64: tiles are copied along the sum.
+// CHECK-LABEL: func.func @ragged_columns(
+// CHECK: %[[T:.+]] = linalg.generic {{.+}} ins(%arg1 : tensor<64x12xf16>) outs(%{{.+}} : tensor<12x64xf16>)
+// CHECK: linalg.generic {{.+}} ins(%arg0, %[[T]] : tensor<4x64xf16>, tensor<12x64xf16>)
+func.func @ragged_columns(%x: tensor<4x64xf16>, %w: tensor<64x12xf16> {xyntra.parameter = "w"}) -> tensor<4x12xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x12xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<4x12xf32>) -> tensor<4x12xf32>
+  %p = linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x64xf16>, tensor<64x12xf16>) outs(%i : tensor<4x12xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %u = arith.extf %a : f16 to f32
+    %v = arith.extf %b : f16 to f32
+    %m = arith.mulf %u, %v : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x12xf32>
+  return %p : tensor<4x12xf32>
+}

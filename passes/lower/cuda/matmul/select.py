@@ -23,6 +23,8 @@ GATHERS_PIXELS = True
 """Whether warpgroups compute convolutions from images that TMA gathers."""
 _START = 1.2  # microseconds of a kernel of warps, before it loads anything
 _SINGLE_ELEMENTS = 3.5  # times the estimate for the rest of it, that warps took on an H100
+_START_F32 = 2.9  # microseconds of a launch of threads
+_SINGLE_F32 = 1.9  # times the estimate for the rest, where threads copy single elements
 _FOLLOWED = 1.12  # times the estimate for warps, by which the faster is chosen in most of ResNet-50
 
 
@@ -88,6 +90,12 @@ def time_on_warps(plan: MmaPlan) -> float:
 def time_on_tensor_cores(plan: WgmmaPlan | MmaPlan) -> float:
     """Return about how many microseconds a plan takes."""
     return plan.microseconds if isinstance(plan, WgmmaPlan) else time_on_warps(plan)
+
+
+def time_on_cores(plan: FmaPlan) -> float:
+    """Return about how many microseconds threads take, also where they copy single elements."""
+    slower = _SINGLE_F32 if plan.copies_singles else 1.0
+    return _START_F32 + slower * (plan.microseconds - _START_F32)
 
 
 def plan_of_rows(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`align-operands`: factors whose rows TMA cannot copy are copied to memory where it can.
+"""`align-operands`: factors whose rows cannot be copied 16 bytes at once get longer rows first.
 
 TMA needs rows that lie a multiple of 16 bytes apart. Where a factor has others, such as a matrix
 with 513 columns, a copy with longer rows and then warpgroups take less time than warps that load
 its elements one by one: on an H100, 777x1001x513 took 9.8 us instead of 36, 333x555x777 7.7 instead
-of 31.
+of 31. So do fused multiply-adds in f32, whose threads wait for copies of single elements.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import make_stage
 from xyntra.passes.analysis.kernel_function import kernel_function
 from xyntra.passes.lower.cuda.matmul.select import (
+    plan_on_cores,
     plan_on_warpgroups,
     plan_on_warps,
+    time_on_cores,
     time_on_warps,
 )
-from xyntra.passes.lower.gpu.contraction.group import ANCHOR
+from xyntra.passes.lower.gpu.contraction.group import ANCHOR, ContractionGroup
 from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.stages.generalize_copies import copying
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
@@ -31,7 +33,7 @@ from xyntra.passes.lower.loops.memrefs import allocate, is_contiguous
 from xyntra.passes.registry import register_pass
 
 _ROW_BYTES = 16  # that rows lie a multiple of apart
-_NARROW = ("f16", "bf16")
+_TYPES = ("f16", "bf16", "f32")
 _LAUNCH = 1.3  # microseconds, of one more kernel
 _COPY = 1.2e6  # bytes in a microsecond, read or written
 
@@ -74,14 +76,23 @@ def _worth_copying(stage: Stage, device: GpuDevice) -> list[int]:
         if longer is None:
             return []
         inputs[number] = longer
-    aligned = replace(group, nest=replace(group.nest, inputs=tuple(inputs)))
-    plan = plan_on_warpgroups(aligned, device) if factors else None
-    on_warps = plan_on_warps(group, device)
-    if plan is None or on_warps is None:
+    if not factors:
         return []
+    aligned = replace(group, nest=replace(group.nest, inputs=tuple(inputs)))
     copies = sum(_microseconds(generic.operands[number]) for number in factors)
-    is_faster = plan.microseconds + copies < time_on_warps(on_warps)
-    return factors if is_faster else []
+    return factors if copies < _saved(group, aligned, device) else []
+
+
+def _saved(group: ContractionGroup, aligned: ContractionGroup, device: GpuDevice) -> float:
+    """Return about how many microseconds less a contraction takes with aligned factors."""
+    on_warps = plan_on_warps(group, device)
+    if on_warps is not None:
+        plan = plan_on_warpgroups(aligned, device)
+        return 0.0 if plan is None else time_on_warps(on_warps) - plan.microseconds
+    before, after = (plan_on_cores(each, device) for each in (group, aligned))
+    if before is None or after is None or after.copies_singles:
+        return 0.0
+    return time_on_cores(before) - time_on_cores(after)
 
 
 def _contraction(stage: Stage) -> ir.Operation:
@@ -89,9 +100,9 @@ def _contraction(stage: Stage) -> ir.Operation:
 
 
 def _is_short_of(value: ir.Value) -> bool:
-    """Tell whether rows of a memref are a few elements too short for TMA."""
+    """Tell whether rows of a memref are a few elements too short for copies of 16 bytes."""
     kind = ir.MemRefType(value.type)
-    if str(kind.element_type) not in _NARROW or kind.rank < 2 or not is_contiguous(value):
+    if str(kind.element_type) not in _TYPES or kind.rank < 2 or not is_contiguous(value):
         return False
     return bool(kind.shape[-1] % _lanes(kind))
 

@@ -23,7 +23,7 @@ _DTYPES = ("float32", "float16", "bfloat16")
 def carry_attention(module: ir.Operation, device: GpuDevice, *, plain: bool = False) -> None:
     """Rewrite every attention of `module`: as a carrier, or as linalg where no kernel takes it.
 
-    Other than on the CPU, operands keep their element type.
+    Other than on the CPU, operands keep their element type, and the softmax of 16-bit ones has it.
 
     Args:
         module: holds a kernel.
@@ -34,7 +34,7 @@ def carry_attention(module: ir.Operation, device: GpuDevice, *, plain: bool = Fa
         b = TensorBuilder(ir.InsertionPoint(op), op.location)
         with op.context, op.location:
             carries = _has_kernel(op, device) and not plain
-            result = _carrier(op, b) if carries else decompose_attention(op, b)
+            result = _carrier(op, b) if carries else decompose_attention(op, b, narrow=True)
         op.results[0].replace_all_uses_with(result.value)
         op.erase()
 

@@ -4,8 +4,9 @@
 Neighbouring threads first load contiguous elements of the input, and then, behind a barrier, store
 neighbours of the output; so both go through memory in whole lines. Rows of a tile have a word more
 than they need, and columns therefore lie in different banks. A side of a tile walks through several
-loops where the innermost one is short, as in the transpose of 8x1500x1280 to 1280x1500x8. On an
-H100, f16 of 8192x8192 takes 101 us, a copy 90, and a thread for each output 507.
+loops where the innermost one is short, as in the transpose of 8x1500x1280 to 1280x1500x8. Where a
+side has 16 to 31 elements, as images of 24 channels, the others of a row idle. On an H100, f16 of
+8192x8192 takes 101 us, a copy 90, and a thread for each output 507.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from xyntra.passes.lower.loops.vector_body import is_vectorizable
 _THREADS = 256
 _TILE = 64
 _SMALL_TILE = 32
+_LEAST_SIDE = 16  # elements: of fewer, most threads of a tile would idle
 _MIN_ELEMENTS = 1 << 16  # fewer come from a cache, where their order matters little
 _WORD = 4  # bytes
 
@@ -108,7 +110,9 @@ def transposed_of(nest: LinearNest, device: GpuDevice) -> Transposed | None:
         device: that the code is for.
     """
     found = _transposed(collapsed(nest))
-    if found is not None and found.nbytes > device.static_bytes:
+    if found is not None and (
+        found.nbytes > device.static_bytes or found.blocks < device.multiprocessors
+    ):
         found = replace(found, size=_SMALL_TILE)
     return None if found is None or found.blocks > device.grid else found
 
@@ -116,7 +120,7 @@ def transposed_of(nest: LinearNest, device: GpuDevice) -> Transposed | None:
 def transposed_refusal(found: Transposed, size: int, device: GpuDevice) -> str | None:
     """Return why tiles of `size` cannot compute a nest; None where they can."""
     most = min(found.extent(*found.along), found.extent(*found.inner))
-    known = [each for each in (_SMALL_TILE, _TILE) if each <= most]
+    known = [each for each in (_SMALL_TILE, _TILE) if each <= most or each == _SMALL_TILE]
     allowed = [s for s in known if replace(found, size=s).nbytes <= device.static_bytes]
     return None if size in allowed else f"has tiles of {allowed} elements a side here, not {size}"
 
@@ -158,25 +162,25 @@ def _transposed(nest: LinearNest) -> Transposed | None:
     ]
     if len(across) != 1 or not item_bytes(nest.inputs[across[0]]):
         return None
-    sides = _sides(nest, order, nest.inputs[across[0]].strides)
-    if sides is None or (max(map(len, sides)) > 1 and window_lanes(nest, order[-1]) > 1):
-        return None
-    along, inner = sides
-    shortest = min(prod(nest.loops[loop].extent for loop in side) for side in sides)
-    if shortest < _SMALL_TILE:
-        return None
-    outer = tuple(loop for loop in order if loop not in (*along, *inner))
-    size = _TILE if shortest >= _TILE else _SMALL_TILE
-    return Transposed(nest, across[0], along, inner, outer, size)
+    strides, in_vectors = nest.inputs[across[0]].strides, window_lanes(nest, order[-1]) > 1
+    for size in (_TILE, _SMALL_TILE):
+        sides = _sides(nest, order, strides, size)
+        if sides is None or (max(map(len, sides)) > 1 and in_vectors):
+            continue
+        shortest = min(prod(nest.loops[loop].extent for loop in side) for side in sides)
+        if shortest >= (_TILE if size == _TILE else _LEAST_SIDE):
+            outer = tuple(loop for loop in order if loop not in (*sides[0], *sides[1]))
+            return Transposed(nest, across[0], *sides, outer, size)
+    return None
 
 
 def _sides(
-    nest: LinearNest, order: Sequence[int], strides: Sequence[int]
+    nest: LinearNest, order: Sequence[int], strides: Sequence[int], wanted: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Return the loops that walk through an input, and those that walk through the outputs.
 
-    Each side has as many of the innermost ones as a row of a tile needs, if the other side does not
-    have them. None where nothing walks through contiguous elements of the input.
+    Each side has as many of the innermost ones as make up `wanted` elements, if the other side does
+    not have them. None where nothing walks through contiguous elements of the input.
     """
     moving = sorted((loop for loop in order if strides[loop]), key=lambda loop: abs(strides[loop]))
     if not moving or strides[moving[0]] != 1:
@@ -187,7 +191,7 @@ def _sides(
         for side, loops in zip(sides, waiting, strict=True):
             length = prod(nest.loops[loop].extent for loop in side)
             taken = loops[len(side) :][:1]
-            if length < _SMALL_TILE and taken and taken[0] not in (*sides[0], *sides[1]):
+            if length < wanted and taken and taken[0] not in (*sides[0], *sides[1]):
                 side.extend(taken)
     along, inner = (tuple(reversed(side)) for side in sides)
     return along, inner

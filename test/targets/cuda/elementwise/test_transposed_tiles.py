@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from emulator import run_artifact
+from gpu_code import change_devices
 from onnx import helper
 
 import xyntra
@@ -28,6 +29,8 @@ from xyntra.targets.cuda.code.kernel_image import KernelImage
         ((5, 70, 3, 66), (3, 1, 2, 0), "float32", 34),
         ((3, 3, 7, 50), (3, 2, 1, 0), "float32", 4),
         ((40, 6, 7), (2, 1, 0), "float32", 4),
+        ((2, 24, 5, 40), (0, 2, 3, 1), "float16", 14),
+        ((3, 20, 16), (0, 2, 1), "float32", 3),
     ],
 )
 def test_transposes_go_through_tiles(
@@ -38,6 +41,7 @@ def test_transposes_go_through_tiles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(transposed_tiles, "_MIN_ELEMENTS", 1)
+    change_devices(monkeypatch, multiprocessors=1)
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     result = [shape[number] for number in order]
     graph = helper.make_graph(

@@ -77,3 +77,34 @@ func.func @one_factor(%a: memref<777x1024xf16>, %b: memref<1024x513xf16>, %c: me
   }
   return
 }
+
+// -----
+
+#mn = affine_map<(m, n) -> (m, n)>
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// Threads that multiply in exact f32 copy rows of 777 elements one by one, and those of 780 by fours.
+// CHECK-LABEL: func.func @singles(
+// CHECK: memref.alloc() : memref<384x780xf32>
+// CHECK: [[RIGHT:%.+]] = memref.subview {{.+}} to memref<384x777xf32, strided<[780, 1]>>
+// CHECK: linalg.generic {{.+}} ins(%arg1 : {{.+}}) outs([[RIGHT]] :
+// CHECK: linalg.generic {{.+}} ins(%arg0, [[RIGHT]] : {{.+}} attrs = {xyntra.anchor}
+// CHECK: return
+func.func @singles(%a: memref<384x1024xf32>, %b: memref<384x777xf32>, %c: memref<1024x777xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#mn], iterator_types = ["parallel", "parallel"]}
+      outs(%c : memref<1024x777xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<384x1024xf32>, memref<384x777xf32>) outs(%c : memref<1024x777xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %f = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %f : f32
+    linalg.yield %s : f32
+  }
+  return
+}

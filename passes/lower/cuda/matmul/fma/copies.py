@@ -191,7 +191,7 @@ def _rows(
             continue
         row = arith.addi(first, i32(down))
         if not is_whole:  # those behind the end are read again, and nothing is made of them
-            row = arith.minsi(row, i32(extent - (1 if factor.is_deep else factor.lanes)))
+            row = arith.minsi(row, i32(factor.last))
         position = batch | factor.position(row, factor.loops)
         distance = arith.addi(i32(factor.start), factor.distance(position))
         starts = [i32(window.first) for window in factor.windows]

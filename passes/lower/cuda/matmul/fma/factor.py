@@ -12,6 +12,7 @@ different banks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import arith
@@ -20,6 +21,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.matmul.fma.tiles import DEPTH, VECTOR, pitch
 from xyntra.passes.lower.cuda.matmul.mma.factor import MmaFactor
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number
+from xyntra.passes.lower.gpu.matmul.roles import size
 
 ROW_BYTES = 4 * DEPTH
 """Bytes of a row of a deep part."""
@@ -83,6 +85,36 @@ class FmaFactor(MmaFactor):
         """Contiguous elements that a thread copies at once: a piece."""
         is_wide = not self.runs_deep and self._contiguous(self.loops) == VECTOR
         return VECTOR if is_wide or self.is_deep else 1
+
+    def _contiguous(self, loops: Sequence[int]) -> int:
+        """Return as for any factor, also where vectors end behind the rows of longer ones."""
+        return VECTOR if loops == self.loops and self._ends_early else super()._contiguous(loops)
+
+    @property
+    def _ends_early(self) -> bool:
+        """Tell whether vectors that begin in a row of memory end in it, if behind what is read.
+
+        What they bring of that belongs to rows, or columns, that the output does not have.
+        """
+        if len(self.loops) != 1 or self.windows or not self._runs(self.loops):
+            return False
+        others = [step for i, step in enumerate(self.access.strides) if i != self.loops[0] and step]
+        if not others or any(step % min(others) for step in others) or min(others) % VECTOR:
+            return False
+        end = self.start % min(others) + self._whole_vectors
+        return not self.start % VECTOR and end <= min(others)
+
+    @property
+    def _whole_vectors(self) -> int:
+        """Rows, or columns, with those that the last vector has."""
+        return -(-self.nest.loops[self.loops[0]].extent // VECTOR) * VECTOR
+
+    @property
+    def last(self) -> int:
+        """The row, or column, at which the last piece begins."""
+        if self.is_deep or self.lanes == 1:
+            return size(self.nest, self.loops) - 1
+        return -(-size(self.nest, self.loops) // self.lanes) * self.lanes - self.lanes
 
     @property
     def is_blocked(self) -> bool:

@@ -20,6 +20,7 @@ _PLACES = 32  # registers for where more rows lie in an image that is read aroun
 # other: on an H100, 4096 x 4096 x 4096 took 3.2 ms by them, and 2.7 without.
 _FEW_SUMS = 16  # of a thread
 _MANY_ROWS = 32  # of a tile
+_MANY_SINGLES = 32  # rows, or columns, of a tile
 _FEW_COLUMNS = 8  # of a product, of which tiles have 32 at least
 _SURE = 0.5  # of the time of a product, in which the turned one surely takes less
 
@@ -61,6 +62,13 @@ class FmaPlan:
         reads_around = any(each.windows for each in (self.left, self.right))
         many = 2 * max(self.tile.rows, self.tile.columns) > self.tile.threads  # over four a thread
         return self.tile.bound(self.device, _PLACES if reads_around and many else 0)
+
+    @property
+    def copies_singles(self) -> bool:
+        """Tell whether threads copy many single elements: those of a wide factor."""
+        return any(
+            each.lanes < VECTOR and each.width >= _MANY_SINGLES for each in (self.left, self.right)
+        )
 
     def factor(self, number: int) -> FmaFactor:
         """Return the factor that is input `number` of the nest."""
