@@ -11,6 +11,7 @@ written from it.
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import time
@@ -67,8 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = {key: getattr(options, key) for key in ("threads", "busy", "rounds", "turn")}
     result: dict[str, Any] = {"machine": describe(), "settings": settings, "rows": []}
     path = options.json
-    if path is None and not options.names:
+    if path is None and (options.merge or not options.names):
         path = ROOT / "bench" / "results" / f"neighbours-{slug(result['machine'])}.json"
+    if options.merge:
+        kept = json.loads(path.read_text("utf-8"))["rows"]
+        result["rows"] = [row for row in kept if row["model"] not in names]
     busy = Busy(max(options.busy, default=0))
     try:
         for name in names:
@@ -93,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--turn", type=float, default=0.1, help="seconds of one turn (default 0.1)")
     add("--models", type=Path, default=DEFAULT_FOLDER, help="default: models/")
     add("--timeout", type=float, default=1200.0, help="seconds for a process")
+    add("--merge", action="store_true", help="keep the other rows of the result that is there")
     add("--json", type=Path, help="default with all models: bench/results/neighbours-….json")
     add("--document", type=Path, nargs="?", const=DOCUMENT, help="write the table into this file")
     return parser
