@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 import xyntra
-from verify.free_sizes.graphs import RANGES, Graph, Shape, random_graph
+from verify.free_sizes.graphs import RANGES, Graph, random_graph
+from verify.free_sizes.maker import Shape
 from xyntra.errors import UnsupportedError, XyntraError
 
 __all__ = ["main"]
