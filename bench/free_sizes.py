@@ -56,15 +56,15 @@ def main() -> None:
     print(f"compiled for all sizes in {compiling:.1f} s", flush=True)
     places = [{**fixed, **dict(map(_size, text.split(",")))} for text in options.at]
     statics = _static(model, options.target, places, settings)
-    rows = []
+    rows: list[dict[str, Any]] = []
+    held = {"model": options.model, "precision": options.precision, "compile_s": compiling}
+    held |= {"kernels": _variants(free), "rows": rows}
     for sizes, (static, seconds) in zip(places, statics, strict=True):
         measured = _measured(free, static, options.target != "cpu")
         rows.append({"sizes": sizes, **measured, "static_compile_s": seconds})
         print(_line(rows[-1]), flush=True)
-    if options.json is not None:
-        held = {"model": options.model, "precision": options.precision, "compile_s": compiling}
-        kernels = {} if free.plan.free is None else _variants(free)
-        options.json.write_text(json.dumps({**held, "rows": rows, "kernels": kernels}, indent=1))
+        if options.json is not None:
+            options.json.write_text(json.dumps(held, indent=1))
 
 
 def _static(
@@ -100,7 +100,7 @@ def _measured(free: Executable, static: Executable, is_gpu: bool) -> dict[str, f
     apart = scale = 0.0
     found, wanted = free.run(inputs), static.run(inputs)
     for name, array in wanted.items():
-        one, other = (np.asarray(clock.fetched(each), np.float64) for each in (found[name], array))
+        one, other = np.asarray(found[name], np.float64), np.asarray(array, np.float64)
         apart = max(apart, float(np.abs(one - other).max(initial=0)))
         scale = max(scale, float(np.abs(other).max(initial=0)))
     return {
@@ -124,10 +124,6 @@ class _HostClock:
     def call(self, run: Callable[[], object]) -> float:
         """Return those of the fastest of some calls."""
         return min(self.once(run) for _ in range(_CALLS))
-
-    def fetched(self, array: Any) -> Any:
-        """Return an array of the host."""
-        return array
 
 
 class _GpuClock(_HostClock):
@@ -153,9 +149,6 @@ class _GpuClock(_HostClock):
         end.record()
         self._torch.cuda.synchronize()
         return float(begin.elapsed_time(end)) / _GPU_CALLS
-
-    def fetched(self, array: Any) -> Any:
-        return array.cpu().numpy()
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -33,6 +33,11 @@ class Diagnostic:
     column: int = 0
     notes: tuple[Diagnostic, ...] = ()
 
+    @property
+    def place(self) -> str:
+        """Where it is, in words for users."""
+        return f"line {self.line}, column {self.column}" if self.line else self.location
+
     @classmethod
     def at(cls, location: ir.Location, message: str, severity: Severity = "error") -> Diagnostic:
         """Return a diagnostic of ours that speaks of `location`."""

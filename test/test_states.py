@@ -322,6 +322,7 @@ def test_a_concat_appends_to_a_cache_with_room() -> None:
     with pytest.raises(InputError) as failure:
         exe(past, new, np.array([0, ROOM]))
     assert failure.value.code == "state-full"
+    assert f"room for {ROOM} positions has none for 1 more" in str(failure.value)
     np.testing.assert_array_equal(past, expected)
 
 

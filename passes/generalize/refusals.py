@@ -58,9 +58,8 @@ def why_not(op: ir.Operation) -> Refusal | None:
 
 def refused(refusal: Refusal) -> UnsupportedError:
     """The error that `refusal` is."""
-    place = Diagnostic.at(refusal.op.location, "")
-    where = f"line {place.line}, column {place.column}" if place.line else place.location
-    return UnsupportedError(refusal.code, refusal.message, place=where, hint=refusal.hint or None)
+    place = Diagnostic.at(refusal.op.location, "").place
+    return UnsupportedError(refusal.code, refusal.message, place=place, hint=refusal.hint or None)
 
 
 def _types(op: ir.Operation) -> Iterator[ir.Type]:

@@ -36,10 +36,9 @@ def refusal_of(error: CompileError) -> XyntraError | None:
     if not isinstance(error, PassFailure):
         return None
     found = error.diagnostics[0]
-    place = f"line {found.line}, column {found.column}" if found.line else found.location
     if error.code == _OUT_OF_BOUNDS:
-        return ModelError(error.code, error.message, place=place)
+        return ModelError(error.code, error.message, place=found.place)
     if error.code not in (_UNSUPPORTED, _TOO_LARGE):
         return None
     hint = _LARGE_HINT if error.code == _TOO_LARGE else None
-    return UnsupportedError(error.code, error.message, place=place, hint=hint)
+    return UnsupportedError(error.code, error.message, place=found.place, hint=hint)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from random import Random
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import xyntra
-from verify.free_sizes.graphs import RANGES, Graph, Shape, random_graph
+from verify.free_sizes.graphs import RANGES, Graph, random_graph
+from verify.free_sizes.maker import Shape
 from xyntra.errors import UnsupportedError, XyntraError
 
 __all__ = ["main"]
@@ -28,9 +30,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first graph")
     parser.add_argument("--static", action="store_true", help="compile for each size, too")
     parser.add_argument("--target", default="cpu", help="cpu, or cuda where there is a GPU")
+    parser.add_argument("--seconds", type=float, help="after which no graph is begun")
     options = parser.parse_args()
     counts: Counter[str] = Counter()
+    start = time.monotonic()
     for seed in range(options.seed, options.seed + options.graphs):
+        if options.seconds is not None and time.monotonic() - start > options.seconds:
+            break
         outcome = _check(seed, options.target, static=options.static)
         counts[outcome.partition(":")[0]] += 1
         if outcome != "right":

@@ -56,12 +56,6 @@ def _imported(request: Request) -> ir.Module:
             **sizes,
         )
         return imported
-    if request.dims:
-        raise InputError(
-            "unknown-dimension",
-            f"the model has no dimension '{next(iter(request.dims))}'",
-            cause="MLIR has static shapes: no dimension is free",
-        )
     if request.constants or request.values:
         raise InputError(
             "unknown-input",
@@ -71,7 +65,7 @@ def _imported(request: Request) -> ir.Module:
         )
     from xyntra.frontends.mlir_text import parse_mlir
 
-    return parse_mlir(request.model, ir.Context.current, request.shapes)
+    return parse_mlir(request.model, ir.Context.current, request.shapes, request.dims)
 
 
 class ModelImport:

@@ -12,6 +12,7 @@ from xyntra.dialects.dtypes import ELEMENT_TYPES, ITEM_BYTES
 from xyntra.dialects.requires import is_flag_type, read_requirement, requirements_of
 from xyntra.dialects.result_sizes import is_size_type, read_size, sizes_of
 from xyntra.errors import InputError, ModelError, UnsupportedError
+from xyntra.frontends.mlir_sizes import give_sizes
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.safety.refusal import refusal_of
@@ -20,9 +21,12 @@ _INTERFACE = (("arg_attrs", "xyntra.input"), ("res_attrs", "xyntra.output"))
 
 
 def parse_mlir(
-    text: bytes, context: ir.Context, shapes: Mapping[str, Sequence[int]] | None = None
+    text: bytes,
+    context: ir.Context,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
 ) -> ir.Module:
-    """Parse a module with a function on ranked tensors of static shape and on numbers.
+    """Parse a module with a function on ranked tensors and on numbers; its shapes become static.
 
     It is the one called 'main', or the only one that is not private; it may call others, and
     kernels. Other functions are made private.
@@ -30,23 +34,25 @@ def parse_mlir(
     Args:
         text: MLIR, textual or bytecode.
         context: where to build, with the xyntra dialect loaded.
-        shapes: shapes of inputs by name or `#position`; they must be those of the function.
+        shapes: shapes of inputs by name or `#position`; they must be those of the function, and
+            decide its `?` dimensions.
+        dims: sizes of these by name, as `give_sizes` takes them.
 
     Raises:
-        ModelError: the text does not parse (the message has its line), holds no function, or has
-            an access that always leaves its tensor.
+        ModelError: the text does not parse (the message has its line), holds no function, cannot
+            have these sizes, or has an access that always leaves its tensor.
         UnsupportedError: it holds several functions of which none is called 'main', or the function
             has other types.
-        InputError: `shapes` names an input that does not exist or has another shape.
+        InputError: `shapes` names an input that does not exist or has another shape, or `dims` a
+            dimension that does not; or a dimension has no size.
     """
     try:
         module = ir.Module.parse(text, context)
     except ir.MLIRError as error:
         raise ModelError("mlir-invalid", "the MLIR does not parse", cause=str(error)) from None
-    operations = [view.operation for view in module.body.operations]
-    for op in operations:
-        _check_function(op)
-    check_entry(_entry([op for op in operations if KernelFacts.of(op) is None]), shapes or {})
+    names = _argument_names(_entry(module))
+    give_sizes(module, lambda: _entry(module), names, shapes or {}, dims or {})
+    check_entry(_entry(module), shapes or {})
     _drop_claims(module)
     return module
 
@@ -74,8 +80,16 @@ def _drop_claims(module: ir.Module) -> None:
         raise _unsupported("operations are nested too deeply", "the module") from None
 
 
-def _entry(functions: Sequence[ir.Operation]) -> ir.Operation:
-    """The function to compile; all others become private."""
+def _entry(module: ir.Module) -> ir.Operation:
+    """The function to compile; all others become private.
+
+    Raises:
+        ModelError, UnsupportedError: as `parse_mlir`.
+    """
+    operations = [view.operation for view in module.body.operations]
+    for op in operations:
+        _check_function(op)
+    functions = [op for op in operations if KernelFacts.of(op) is None]
     if not functions:
         raise ModelError("mlir-no-function", "the MLIR has no function to compile")
     named = [op for op in functions if _symbol(op) == "main"]
@@ -210,17 +224,23 @@ def _check_shapes(function: ir.Operation, shapes: Mapping[str, Sequence[int]]) -
 def _inputs(function: ir.Operation) -> dict[str, tuple[int, ...]]:
     """The shape of each argument that is no weight, by name and by `#position`."""
     arguments = function.regions[0].blocks[0].arguments
-    given = _attributes(function, "arg_attrs") or [{}] * len(arguments)
+    named = zip(arguments, _argument_names(function), strict=True)
     found: dict[str, tuple[int, ...]] = {}
-    position = 0
-    for index, (argument, attributes) in enumerate(zip(arguments, given, strict=True)):
-        if "xyntra.parameter" in attributes:
-            continue
+    for position, (argument, name) in enumerate((each, name) for each, name in named if name):
         tensor = isinstance(argument.type, ir.RankedTensorType)
         shape = tuple(argument.type.shape) if tensor else ()
-        found[f"#{position}"] = found[attributes.get("xyntra.input", f"input{index}")] = shape
-        position += 1
+        found[f"#{position}"] = found[name] = shape
     return found
+
+
+def _argument_names(function: ir.Operation) -> list[str]:
+    """The name of each argument; "" for weights."""
+    arguments = function.regions[0].blocks[0].arguments
+    given = _attributes(function, "arg_attrs") or [{}] * len(arguments)
+    return [
+        "" if "xyntra.parameter" in each else each.get("xyntra.input", f"input{index}")
+        for index, each in enumerate(given)
+    ]
 
 
 def _attributes(function: ir.Operation, name: str) -> list[dict[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 __all__ = ["CompiledKernel", "FreeSource", "KernelSource"]
 
@@ -67,6 +67,7 @@ class FreeSource:
         ranges: least and largest sizes.
         variant: how schedules differ from what is best at the first sample: "", or a name of
             `xyntra.passes.lower.cpu.free_variants`.
+        definitions: of sizes that others decide, expressions of these.
     """
 
     texts: tuple[str, ...]
@@ -74,6 +75,7 @@ class FreeSource:
     hints: dict[str, int]
     ranges: dict[str, tuple[int, int]]
     variant: str = ""
+    definitions: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return what `from_json` reads."""
@@ -85,7 +87,8 @@ class FreeSource:
         held = json.loads(text)
         ranges = {name: (low, high) for name, (low, high) in held["ranges"].items()}
         texts, samples = tuple(held["texts"]), tuple(held["samples"])
-        return cls(texts, samples, held["hints"], ranges, held["variant"])
+        rest = held["hints"], ranges, held["variant"], held["definitions"]
+        return cls(texts, samples, *rest)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Fitter:
     def __init__(self, samples: Sequence[Mapping[str, int]]) -> None:
         self._samples = samples
         self._found: dict[tuple[int, ...], Expr] = {}
-        products = list(_products(sorted(samples[0])))
+        products = list(_products(list(samples[0])))
         self._products = [(each, [each.at(sample) for sample in samples]) for each in products]
 
     def fit(self, values: Sequence[int]) -> Expr | None:

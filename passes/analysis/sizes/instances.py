@@ -1,41 +1,106 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Writes a kernel down at sizes that are no samples, from its text at a sample and what agreed.
+"""Makes code of a kernel at several sizes, which has to come out the same.
 
-Code that is made there has to be the same: what an emitter unrolls by a size, say, may come out
-alike at samples, which are close to each other.
+Beside samples these are the smallest and the largest sizes that the code is for: what an emitter
+unrolls by a size, say, may come out alike at samples, which are close to each other. There the
+kernel is written down from its text at a sample and the sizes that agreed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
+from typing import TypeVar
 
+from xyntra.dialects.mlir import ir
 from xyntra.dialects.sizes import Bounds, Expr, parse
 from xyntra.passes.analysis.sizes.agreement import Agreement
-from xyntra.passes.analysis.sizes.session import Guard
+from xyntra.passes.analysis.sizes.session import Guard, not_free
 
-__all__ = ["far_sizes", "holds", "numbers_at", "text_at"]
+__all__ = ["Instance", "far_sizes", "holds", "made_alike", "numbers_at", "numbers_in", "text_at"]
 
+Code = TypeVar("Code")
 _NUMBER = re.compile(r'(?<![a-wyzA-Z0-9_.%#@^"])(?<!e[+-])(\d+)(?=x|[^\w.]|$)(?!\s*=)')
-_SCALAR = "= arith.constant "
+_SCALAR = re.compile(r"= arith\.constant [^<]*$")
 """Scalar constants that are sizes are told, wherever else their numbers stand."""
 _LEAST = 11
 _EACH = 6
 """Sizes of a symbol that are tried."""
 
 
+@dataclass(frozen=True)
+class Instance:
+    """A kernel at given sizes.
+
+    Attributes:
+        module: the kernel.
+        sizes: of the symbols.
+        numbers: the expressions of the numbers that are sizes there.
+    """
+
+    module: ir.Operation
+    sizes: Mapping[str, int]
+    numbers: Mapping[int, Expr]
+
+
+def made_alike(
+    samples: Sequence[Instance],
+    agreement: Agreement,
+    ranges: Mapping[str, Bounds],
+    definitions: Mapping[str, str],
+    make: Callable[[Instance], tuple[Code, tuple[Guard, ...]]],
+) -> tuple[Code, tuple[Guard, ...]]:
+    """Return the code that all sizes have in common which its guards allow, and these.
+
+    Args:
+        samples: the kernel at samples, two or more.
+        agreement: what these have in common.
+        ranges: the least and the largest size of each symbol.
+        definitions: of those that others decide, expressions of these.
+        make: makes code, and may use up the module.
+
+    Raises:
+        CompileError: `kernel-not-free`, the code depends on a size in a way that is not recorded.
+        MLIRError: `make` failed.
+    """
+    first, *others = samples
+    text = first.module.get_asm(use_local_scope=True)
+    made = make(first)
+    far = list(far_sizes(agreement, ranges, made[1], definitions))
+    if far:
+        others = others[:1]
+    for sizes in far:
+        with others[0].module.context:
+            module = ir.Module.parse(text_at(text, agreement, sizes)).operation
+        others.append(Instance(module, sizes, numbers_at(agreement, sizes)))
+    for each in others:
+        if make(each) != made:
+            raise not_free("its code depends on the sizes in a way that is not known")
+    return made
+
+
 def far_sizes(
-    agreement: Agreement, ranges: Mapping[str, Bounds], guards: Sequence[Guard]
+    agreement: Agreement,
+    ranges: Mapping[str, Bounds],
+    guards: Sequence[Guard],
+    definitions: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[dict[str, int]]:
     """Yield sizes for which guards hold, the smallest and the largest that can be told apart.
 
     Their expressions have values that are no other numbers of the kernel, nor each other's.
     """
-    choices = [[(name, size) for size in _spread(*bounds)] for name, bounds in ranges.items()]
+    choices = [
+        [(name, size) for size in _spread(*bounds)]
+        for name, bounds in ranges.items()
+        if name not in definitions
+    ]
     found = []
     for chosen in product(*choices):
         sizes = dict(chosen)
+        sizes |= {name: parse(text).at(sizes) for name, text in definitions.items()}
         if holds(guards, sizes) and _are_told_apart(agreement, sizes):
             found.append(sizes)
     if found:
@@ -67,7 +132,12 @@ def text_at(text: str, agreement: Agreement, sizes: Mapping[str, int]) -> str:
         return match[0] if expression is None else str(expression.at(sizes))
 
     lines = text.splitlines(keepends=True)
-    return "".join(each if _SCALAR in each else _NUMBER.sub(replaced, each) for each in lines)
+    return "".join(each if _SCALAR.search(each) else _NUMBER.sub(replaced, each) for each in lines)
+
+
+def numbers_in(text: str) -> frozenset[int]:
+    """Return the numbers in the types and attributes of a text."""
+    return frozenset(int(found) for found in _NUMBER.findall(text))
 
 
 def _are_told_apart(agreement: Agreement, sizes: Mapping[str, int]) -> bool:
@@ -77,8 +147,10 @@ def _are_told_apart(agreement: Agreement, sizes: Mapping[str, int]) -> bool:
 
 
 def _spread(low: int, high: int) -> list[int]:
-    """Return a few sizes of a range: primes where there are some."""
-    sizes = range(max(low, min(_LEAST, high)), high + 1)
+    """Return a few sizes of a range: primes where there are many."""
+    sizes = range(max(low, min(_LEAST, high // 2 + 1)), high + 1)
+    if len(sizes) <= _EACH:
+        return list(sizes)
     primes = [n for n in sizes if all(n % d for d in range(2, int(n**0.5) + 1))] or list(sizes)
     step = max(1, (len(primes) - 1) // (_EACH - 1))
     return sorted({*primes[::step][: _EACH - 1], primes[-1]})

@@ -61,7 +61,6 @@ class SizeSession:
         guards: what has been taken for granted, in order.
         sizes: the expressions of the elements of the array of sizes.
         values: the code of sizes, by their expressions.
-        pins_equal: whether what is equal at the sample alone is taken for granted.
         is_estimate: whether numbers that are sizes are read as usual ones: nothing but a choice of
             schedules is made with them.
     """
@@ -74,7 +73,6 @@ class SizeSession:
     guards: dict[Guard, None] = field(default_factory=dict)
     sizes: list[str] = field(default_factory=list)
     values: dict[str, ir.Value] = field(default_factory=dict)
-    pins_equal: bool = False
     is_estimate: bool = False
 
     def hint(self, size: Expr) -> int:

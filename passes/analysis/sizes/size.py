@@ -2,10 +2,11 @@
 """Defines a size that a kernel is told when it runs: an int that knows its expression.
 
 It has the value of the sample that the kernel is lowered at. Arithmetic with it gives sizes again.
-Two sizes are equal where their expressions are; for others, code for sizes that differ is made,
-which is right for equal ones, too, unless `pins_equal` is set: then what the sample says is
-recorded. So is what is smaller, where the ranges of the symbols do not say. Such guards have to
-hold where the code is used. Arithmetic with floats is an estimate, and takes the hint.
+Two sizes are equal where their expressions are. Others that are equal at the sample have to be so
+wherever the code is used: an emitter that unrolls by what it computes of sizes asks in the code so
+made which step is the last. Code for sizes that differ is right for equal ones, too. What is
+smaller has to hold, too, where the ranges of the symbols do not say. All that is recorded as
+guards. Arithmetic with floats is an estimate, and takes the hint.
 """
 
 from __future__ import annotations
@@ -31,14 +32,7 @@ __all__ = [
 
 
 class SizeFacts(Protocol):
-    """Facts of the symbols that sizes are made of.
-
-    Attributes:
-        pins_equal: whether sizes that are equal at the sample alone are taken to be, with a guard;
-            else code for sizes that differ is made.
-    """
-
-    pins_equal: bool
+    """Facts of the symbols that sizes are made of."""
 
     def hint(self, size: Expr) -> int:
         """Return the value for usual sizes."""
@@ -94,8 +88,7 @@ class Size(int):
             return False
         if self.expression == _read_of(other):
             return True
-        is_chance = self.expression.is_remainder or not _known().pins_equal
-        if int(self) != int(other) or is_chance:
+        if int(self) != int(other) or self.expression.is_remainder:
             return False  # what can do with a rest can do without
         _guard_equal(self, other)
         return True
@@ -209,7 +202,7 @@ def expression_of(value: int) -> Expr:
 
 def _read_of(value: int) -> Expr:
     """Return the expression of a size, or of a number that may have been read as one."""
-    if not isinstance(value, Size) and _known().pins_equal:
+    if not isinstance(value, Size):
         found = _known().expression(value)
         if found is not None:
             return found  # at the other sample it would be another number

@@ -17,20 +17,24 @@ from xyntra.passes.analysis.kernel_function import (
     set_signature,
 )
 from xyntra.passes.analysis.sizes.agreement import agree
+from xyntra.passes.analysis.sizes.instances import Instance, made_alike
 from xyntra.passes.analysis.sizes.session import (
     MOST_SIZES,
     SIZES,
     Guard,
     SizeSession,
     lowering,
-    not_free,
 )
+from xyntra.passes.fallbacks import GENERIC_LOOPS
 from xyntra.passes.lower.cpu.free_variants import Variant
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.pipeline import LoweredKernel, finish_nests, to_buffers
 from xyntra.passes.lower.kernels.told_sizes import Symbols, set_sizes
 
-__all__ = ["FreeKernel", "FreeNests"]
+__all__ = ["FreeKernel", "lower_free_kernel"]
+
+_Code = tuple[LoweredKernel, tuple[str, ...]]
+"""A kernel, and the expressions of its array of sizes."""
 
 
 @dataclass(frozen=True)
@@ -48,55 +52,40 @@ class FreeKernel:
     guards: tuple[Guard, ...]
 
 
-class FreeNests:
-    """One kernel as loop nests at several samples, of which code is made with one schedule or more.
+def lower_free_kernel(
+    modules: Sequence[ir.Module], symbols: Symbols, options: LoweringOptions, variant: Variant
+) -> FreeKernel:
+    """Return code for all sizes that its guards allow.
 
     Args:
         modules: the kernel at each sample, as tensors; they cannot be used afterwards.
         symbols: what is known of the sizes.
         options: the machine.
+        variant: decides the schedules, at the first sample.
 
     Raises:
-        CompileError: `kernel-not-free`, the nests differ in more than sizes, or as `lower_kernel`.
+        CompileError: `kernel-not-free`, the nests differ in more than sizes, or code depends on a
+            size in a way that is not recorded; `bad-schedule`, or as `lower_kernel`.
     """
+    nests = [_nests(module.operation) for module in modules]
+    agreement = agree(nests, symbols.samples, told=len(nests))
+    schedules = _schedules(nests[0].clone().operation, options, variant)
 
-    def __init__(
-        self, modules: Sequence[ir.Module], symbols: Symbols, options: LoweringOptions
-    ) -> None:
-        self._symbols, self._options = symbols, options
-        self._nests = [_nests(module.operation) for module in modules]
-        self._name = kernel_function(self._nests[0])
-        self._agreement = agree(self._nests, symbols.samples)
-
-    def lower(self, variant: Variant) -> FreeKernel:
-        """Make code.
-
-        Args:
-            variant: decides the schedules, at the first sample.
-
-        Raises:
-            CompileError: `kernel-not-free`, code depends on a size in a way that is not recorded,
-                `bad-schedule`, or as `lower_kernel`.
-        """
-        first, second = (each.clone().operation for each in self._nests[:2])
-        with first.context, first.location:
-            variant.schedule(first, self._options)
-            _same_schedules(first, second)
-        kernels = [self._emitted(each, number) for number, each in enumerate((first, second))]
-        one, other = kernels
-        if one != other:
-            raise not_free("its code depends on the sizes in a way that is not known")
-        return one
-
-    def _emitted(self, module: ir.Operation, number: int) -> FreeKernel:
-        function = kernel_function(module)
-        symbols, numbers = self._symbols, self._agreement.numbers[number]
-        facts = symbols.samples[number], symbols.hints, symbols.ranges
-        current = SizeSession(function, numbers, *facts)
+    def make(instance: Instance) -> tuple[_Code, tuple[Guard, ...]]:
+        module, function = instance.module, kernel_function(instance.module)
+        facts = instance.numbers, instance.sizes, symbols.hints, symbols.ranges
+        current = SizeSession(function, *facts)
         with kernel_named(function), module.context, module.location, lowering(current):
-            set_sizes(module, self._agreement, current)
-            lowered = finish_nests(module, self._options)
-        return FreeKernel(lowered, tuple(current.sizes), tuple(current.guards))
+            _give(module, schedules)
+            set_sizes(module, agreement, current)
+            lowered = finish_nests(module, options)
+        return (lowered, tuple(current.sizes)), tuple(current.guards)
+
+    samples = map(Instance, nests, symbols.samples, agreement.numbers)
+    (lowered, sizes), guards = made_alike(
+        list(samples), agreement, symbols.ranges, symbols.definitions, make
+    )
+    return FreeKernel(lowered, sizes, guards)
 
 
 def _nests(module: ir.Operation) -> ir.Operation:
@@ -114,12 +103,24 @@ def _nests(module: ir.Operation) -> ir.Operation:
         return to_buffers(module)
 
 
-def _same_schedules(first: ir.Operation, second: ir.Operation) -> None:
-    pairs = zip(
-        operations_named(first, "linalg.generic"),
-        operations_named(second, "linalg.generic"),
-        strict=True,
-    )
-    for one, other in pairs:
-        if SCHEDULE in one.attributes:
-            other.attributes[SCHEDULE] = one.attributes[SCHEDULE]
+def _schedules(
+    nests: ir.Operation, options: LoweringOptions, variant: Variant
+) -> list[ir.Attribute | None]:
+    """Return the schedules that a variant gives nests, in order."""
+    with nests.context, nests.location:
+        variant.schedule(nests, options)
+    return [each.attributes.get(SCHEDULE, None) for each in _generics(nests)]
+
+
+def _give(module: ir.Operation, schedules: Sequence[ir.Attribute | None]) -> None:
+    """Give the nests of a kernel schedules, in order, and no other ones."""
+    function = kernel_function(module)
+    if GENERIC_LOOPS in function.attributes:
+        del function.attributes[GENERIC_LOOPS]
+    for op, schedule in zip(_generics(module), schedules, strict=True):
+        if schedule is not None:
+            op.attributes[SCHEDULE] = schedule
+
+
+def _generics(module: ir.Operation) -> list[ir.Operation]:
+    return operations_named(module, "linalg.generic")

@@ -46,10 +46,10 @@ from xyntra.passes.lower.cpu.schedule.told import PARALLEL_LOOPS
 from xyntra.passes.lower.cpu.schedule_nests import ScheduleNests, schedules_of
 from xyntra.passes.lower.cpu.threads.loop_work import LoopWork, unfinished_share
 from xyntra.passes.lower.cpu.threads.parallel_loops import share_loops
-from xyntra.passes.lower.cpu.told_places import tell_places
 from xyntra.passes.lower.cpu.winograd.winograd_tiles import WinogradTiles
 from xyntra.passes.lower.kernels.attention_carrier import carry_attention
 from xyntra.passes.lower.kernels.prepared_operands import prepared_bytes
+from xyntra.passes.lower.loops.flat_accesses import flatten_accesses
 from xyntra.passes.lower.scalar.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.scalar.fast_math import FastMath
 from xyntra.passes.lower.scalar.narrow_floats import NarrowFloats
@@ -268,7 +268,7 @@ def _emit_kernels(module: ir.Operation, names: set[str], options: LoweringOption
             if any(stage.named(name) for name in names):
                 step.run(module)
     if current is not None:
-        tell_places(module)
+        flatten_accesses(module)
     run_upstream(module, _CLEAN)
     if current is not None:
         current.forget_values()

@@ -9,13 +9,12 @@ come out equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE, schedule_of, set_schedule
-from xyntra.dialects.sizes import Expr
 from xyntra.passes.analysis.kernel_function import (
     check_contract,
     direct_operations_named,
@@ -23,7 +22,7 @@ from xyntra.passes.analysis.kernel_function import (
     kernel_named,
 )
 from xyntra.passes.analysis.sizes.agreement import Agreement, agree
-from xyntra.passes.analysis.sizes.instances import far_sizes, numbers_at, text_at
+from xyntra.passes.analysis.sizes.instances import Instance, made_alike
 from xyntra.passes.analysis.sizes.session import Guard, lowering, not_free
 from xyntra.passes.fallbacks import GENERIC_LOOPS
 from xyntra.passes.lower.gpu.device import GpuDevice
@@ -42,14 +41,6 @@ SAMPLE = "sample"
 VARIANTS = ("", SAMPLE, PLAIN)
 """How kernels are scheduled, in order of preference: as is best for usual sizes, as for the first
 sample, and as plain loops, which are right for all sizes."""
-
-
-@dataclass(frozen=True)
-class _Staged:
-    """A kernel at one sample, as stages."""
-
-    module: ir.Operation
-    function: ir.Operation
 
 
 def lower_free(
@@ -74,88 +65,71 @@ def lower_free(
         MLIRError: one of the steps failed.
     """
     staged = [_staged(module.operation, device, variant) for module in modules]
-    _same_schedules(staged)
-    agreement = agree([each.module for each in staged], symbols.samples, told=len(staged))
+    schedules = _schedules(staged[0])
+    for each in staged[1:]:
+        _give(each, schedules)
+    agreement = agree(staged, symbols.samples, told=len(staged))
     if variant not in (SAMPLE, PLAIN):
-        _reschedule(staged, agreement, symbols, device)
-    first = staged[0].module
-    text = first.get_asm(use_local_scope=True)
-    made = _Made(agreement, symbols, device, finish)
-    code, guards = made.at(first, symbols.samples[0], agreement.numbers[0])
-    far = list(far_sizes(agreement, symbols.ranges, guards))
-    samples = zip(staged, symbols.samples, agreement.numbers, strict=True)
-    others = [(each.module, sizes, numbers) for each, sizes, numbers in samples]
-    others = others[1:2] if far else others[1:]
-    for sizes in far:
-        with staged[1].module.context:
-            module = ir.Module.parse(text_at(text, agreement, sizes)).operation
-        others.append((module, sizes, numbers_at(agreement, sizes)))
-    for each in others:
-        if made.at(*each) != (code, guards):
-            raise not_free("its code depends on the sizes in a way that is not known")
-    return code, guards
+        schedules = _rescheduled(staged[0], agreement, symbols, device)
 
-
-@dataclass(frozen=True)
-class _Made(Generic[Code]):
-    """The making of code at one sample, or another."""
-
-    agreement: Agreement
-    symbols: Symbols
-    device: GpuDevice
-    finish: Callable[[ir.Operation], Code]
-
-    def at(
-        self, module: ir.Operation, sizes: Mapping[str, int], numbers: Mapping[int, Expr]
-    ) -> tuple[Code, tuple[Guard, ...]]:
-        """Return the code of stages at given sizes, and what was taken for granted."""
-        function = kernel_function(module)
-        current = LaunchSizes(function, numbers, sizes, self.symbols.hints, self.symbols.ranges)
+    def make(instance: Instance) -> tuple[Code, tuple[Guard, ...]]:
+        module, function = instance.module, kernel_function(instance.module)
+        facts = instance.numbers, instance.sizes, symbols.hints, symbols.ranges
+        current = LaunchSizes(function, *facts)
         with kernel_named(function), module.context, module.location, lowering(current):
-            set_sizes(module, self.agreement, current)
-            return self.finish(to_gpu(module, self.device)), tuple(current.guards)
+            _give(module, schedules)
+            set_sizes(module, agreement, current)
+            return finish(to_gpu(module, device)), tuple(current.guards)
+
+    samples = map(Instance, staged, symbols.samples, agreement.numbers)
+    return made_alike(list(samples), agreement, symbols.ranges, symbols.definitions, make)
 
 
-def _staged(module: ir.Operation, device: GpuDevice, variant: str) -> _Staged:
+def _staged(module: ir.Operation, device: GpuDevice, variant: str) -> ir.Operation:
     function = kernel_function(module)
     check_contract(function)
     with kernel_named(function), module.context, module.location:
         if variant == PLAIN:
             function.attributes[GENERIC_LOOPS] = ir.UnitAttr.get()
-        staged = to_stages(module, device)
-    return _Staged(staged, kernel_function(staged))
+        return to_stages(module, device)
 
 
-def _reschedule(
-    staged: Sequence[_Staged], agreement: Agreement, symbols: Symbols, device: GpuDevice
-) -> None:
-    """Give the stages of all samples the schedules that are best for usual sizes."""
-    copy = staged[0].module.clone().operation
+def _rescheduled(
+    staged: ir.Operation, agreement: Agreement, symbols: Symbols, device: GpuDevice
+) -> list[Schedule | None]:
+    """Return the schedules that are best for usual sizes."""
+    copy = staged.clone().operation
     function = kernel_function(copy)
     facts = agreement.numbers[0], symbols.samples[0], symbols.hints, symbols.ranges
     current = LaunchSizes(function, *facts, is_estimate=True)
     families = families_of(device)
     with kernel_named(function), copy.context, copy.location, lowering(current):
-        chosen = []
+        chosen: list[Schedule | None] = []
         for stage in stages_of(function):
             del stage.op.attributes["schedule"]
             chosen.append(choose_schedule(stage, families, device))
-    for each in staged:
-        with each.module.context:
-            stages = direct_operations_named(each.function, STAGE)
-            for op, schedule in zip(stages, chosen, strict=True):
-                set_schedule(op, schedule)
+    return chosen
 
 
-def _same_schedules(staged: Sequence[_Staged]) -> None:
-    """Give the stages of all samples the schedules that those of the first one have."""
-    first, *others = (direct_operations_named(each.function, STAGE) for each in staged)
-    for stages in others:
-        if len(stages) != len(first):
-            counts = ", ".join(str(len(each)) for each in (first, *others))
-            raise not_free(f"how many launches it takes depends on the sizes: {counts}")
-        for one, other in zip(first, stages, strict=True):
-            schedule = schedule_of(one)
+def _schedules(staged: ir.Operation) -> list[Schedule | None]:
+    return [schedule_of(op) for op in _stage_operations(staged)]
+
+
+def _stage_operations(staged: ir.Operation) -> list[ir.Operation]:
+    return direct_operations_named(kernel_function(staged), STAGE)
+
+
+def _give(staged: ir.Operation, schedules: Sequence[Schedule | None]) -> None:
+    """Give the stages of a kernel schedules, in order.
+
+    Raises:
+        CompileError: `kernel-not-free`, it has more of them, or fewer.
+    """
+    stages = _stage_operations(staged)
+    if len(stages) != len(schedules):
+        counts = f"{len(schedules)} or {len(stages)}"
+        raise not_free(f"how many launches it takes depends on the sizes: {counts}")
+    with staged.context:
+        for op, schedule in zip(stages, schedules, strict=True):
             if schedule is not None:
-                with other.context:
-                    set_schedule(other, schedule)
+                set_schedule(op, schedule)

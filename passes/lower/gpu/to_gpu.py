@@ -20,11 +20,11 @@ from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.emit_stage import emit_plain_stage, emit_stage, erase_emitted
 from xyntra.passes.lower.gpu.emitters.families import families_of, schedule_text, table_of
-from xyntra.passes.lower.gpu.launching.flat_accesses import flatten_accesses
 from xyntra.passes.lower.gpu.launching.launching import Launching
 from xyntra.passes.lower.gpu.launching.outline import number_regions, outline
 from xyntra.passes.lower.gpu.math.waves import expand_waves
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of
+from xyntra.passes.lower.loops.flat_accesses import flatten_accesses
 from xyntra.passes.lower.upstream import run_upstream
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -25,11 +25,13 @@ class Symbols:
         samples: sizes at which kernels are compared; code is made at the first two.
         hints: usual sizes.
         ranges: least and largest sizes.
+        definitions: of those that others decide, expressions of these.
     """
 
     samples: tuple[Mapping[str, int], ...]
     hints: Mapping[str, int]
     ranges: Mapping[str, Bounds]
+    definitions: Mapping[str, str] = field(default_factory=dict)
 
 
 def set_sizes(module: ir.Operation, agreement: Agreement, current: SizeSession) -> None:

@@ -59,6 +59,12 @@ def _add_steps(steps: list[int], expression: ir.AffineExpr, stride: int) -> None
         steps[loop] += stride * _coefficient(expression, loop)
 
 
+def number_of(expression: ir.AffineConstantExpr) -> int:
+    """Return the number of a constant, as a size where it is one."""
+    value = int(expression.value)
+    return sized(value) if value >= 0 else -sized(-value)
+
+
 def _coefficient(expression: ir.AffineExpr, loop: int) -> int:
     """Return what one step of `loop` adds to `expression`."""
     if isinstance(expression, ir.AffineDimExpr):
@@ -72,5 +78,5 @@ def _coefficient(expression: ir.AffineExpr, loop: int) -> int:
     if isinstance(expression, ir.AffineMulExpr) and isinstance(
         expression.rhs, ir.AffineConstantExpr
     ):
-        return left * int(expression.rhs.value)
+        return left * number_of(expression.rhs)
     return IRREGULAR if left or right else 0

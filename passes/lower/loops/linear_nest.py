@@ -11,7 +11,12 @@ from typing import TypeVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.sizes.session import sized_strides
-from xyntra.passes.lower.loops.access_strides import IRREGULAR, loop_extents, loop_strides
+from xyntra.passes.lower.loops.access_strides import (
+    IRREGULAR,
+    loop_extents,
+    loop_strides,
+    number_of,
+)
 from xyntra.passes.lower.loops.memrefs import flattened, has_static_layout, view_offset
 
 
@@ -288,7 +293,7 @@ def _access(
 
 def _constant_term(expression: ir.AffineExpr) -> int:
     if isinstance(expression, ir.AffineConstantExpr):
-        return int(expression.value)
+        return number_of(expression)
     if isinstance(expression, ir.AffineAddExpr):
         return _constant_term(expression.lhs) + _constant_term(expression.rhs)
     if isinstance(expression, ir.AffineMulExpr):  # such as -(4 - d0) + 4, of a view of a view

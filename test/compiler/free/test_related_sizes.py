@@ -116,3 +116,14 @@ def test_a_multiple_of_a_size_binds_it() -> None:
         exe(np.zeros((7, 3), np.float32))
     with pytest.raises(InputError, match="n = 65 is not in its range"):
         exe(np.zeros((130, 3), np.float32))
+
+
+def test_a_size_has_two_names() -> None:
+    model = make_model([("Add", ["x", "y"], ["z"])], {"x": ["n", 3], "y": ["m", 3]}, ["z"])
+    dims = {"n": range(1, 65), "m": "n"}
+    exe = xyntra.compile(model, target="cpu", dims=dims, config=SETTINGS)
+    x = np.ones((7, 3), np.float32)
+    np.testing.assert_array_equal(exe(x, x), x + x)
+    assert "float32 (n, 3)" in repr(exe)
+    with pytest.raises(InputError, match="bound n = 7"):
+        exe(x, x[:1])

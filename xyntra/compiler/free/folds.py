@@ -31,7 +31,7 @@ def sized_folds(
 
     records = []
     for each in sizes:
-        with recording(FoldRecord()) as record:
+        with recording(FoldRecord(sizes_are_free=True)) as record:
             import_at(each)
         records.append(record.shapes)
     names = {name for shapes in records for name in shapes}

@@ -9,9 +9,9 @@ are as good where the model takes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from math import prod
 
 from xyntra.dialects.sizes import Expr, constant, parse, symbol
@@ -29,6 +29,7 @@ _SAMPLES = 4
 _LOOKED_AT = 40
 _MOST_LOOKED_AT = 5000
 """Sizes of each symbol, and combinations of them, that are tried, the nearest first."""
+_APART = 6
 _MOST_TRIED = 20_000
 """Combinations of sizes up to which each one is looked at."""
 _EACH = 64
@@ -81,15 +82,19 @@ def _identifier(name: str, others: Sequence[FreeSymbol]) -> str:
     return identifier
 
 
-def sample_sets(symbols: Sequence[FreeSymbol]) -> Iterator[Samples]:
+def sample_sets(symbols: Sequence[FreeSymbol], avoided: Collection[int] = ()) -> Iterator[Samples]:
     """Yield sets of samples to try, one after the other; code is made at the first two of each.
 
     Those of a set are close to each other, so that what shares a kernel is decided alike: first
     near usual sizes, then larger ones.
+
+    Args:
+        symbols: what has sizes.
+        avoided: numbers that are no sizes; more may be added meanwhile.
     """
     for inside in (True, False):
         for skipped in (0, 8, 20):
-            found = _near(symbols, inside=inside, skipped=skipped)
+            found = _near(symbols, avoided, inside=inside, skipped=skipped)
             if found is not None:
                 yield found
 
@@ -112,11 +117,14 @@ def combinations(
         yield with_defined(symbols, named)
 
 
-def _near(symbols: Sequence[FreeSymbol], *, inside: bool, skipped: int) -> Samples | None:
+def _near(
+    symbols: Sequence[FreeSymbol], avoided: Collection[int], *, inside: bool, skipped: int
+) -> Samples | None:
     """Return samples near usual sizes; None where a range has too few numbers that serve.
 
     Args:
         symbols: what has sizes.
+        avoided: numbers that no sample has.
         inside: whether none is beyond its range, if that has enough.
         skipped: how many of the nearest ones are left out.
     """
@@ -133,7 +141,7 @@ def _near(symbols: Sequence[FreeSymbol], *, inside: bool, skipped: int) -> Sampl
             sizes += [2 * size for size in sizes if not inside or 2 * size <= each.high]
         near = sorted(sizes, key=partial(_distance, each.hint))
         choices.append(near[skipped:])
-    taken: set[int] = set()
+    taken = set(avoided)
     found: list[dict[str, int]] = []
     for _ in range(_SAMPLES):
         sample = _untaken(symbols, free, choices, taken)
@@ -150,16 +158,27 @@ def _untaken(
     choices: Sequence[Sequence[int]],
     taken: set[int],
 ) -> dict[str, int] | None:
-    """Return the nearest sizes of which none is taken, and those that they decide are telling."""
+    """Return the nearest sizes of which none is taken, and those that they decide are telling.
+
+    No two are close to each other, if that is possible: one with a few more may be the other.
+    """
     left = [[size for size in sizes if size not in taken][:_LOOKED_AT] for sizes in choices]
-    for sizes in islice(product(*left), _MOST_LOOKED_AT):
-        pairs = zip(free, sizes, strict=True)
-        sample = with_defined(symbols, {each.identifier: size for each, size in pairs})
-        values = list(sample.values())
-        others = [sample[each.identifier] for each in symbols if each.definition]
-        if len({*values} - taken) == len(values) and all(map(_is_telling, others)):
-            return sample
+    others = [each for each in symbols if each.definition and not _is_alias(each)]
+    for apart in (_APART, 1):
+        for sizes in islice(product(*left), _MOST_LOOKED_AT):
+            pairs = zip(free, sizes, strict=True)
+            sample = with_defined(symbols, {each.identifier: size for each, size in pairs})
+            decided = [sample[each.identifier] for each in others]
+            values = sorted([*sizes, *decided])
+            are_apart = all(more - size >= apart for size, more in pairwise(values))
+            if are_apart and taken.isdisjoint(values) and all(map(_is_telling, decided)):
+                return sample
     return None
+
+
+def _is_alias(decided: FreeSymbol) -> bool:
+    """Tell whether a size is another one, by another name."""
+    return decided.definition in parse(decided.definition).symbols
 
 
 def _distance(hint: int, size: int) -> tuple[bool, int]:

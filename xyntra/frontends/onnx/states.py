@@ -20,14 +20,6 @@ __all__ = ["LENGTH", "NO_STATES", "States"]
 LENGTH = "cache_length"
 """The input that says how many positions there are in caches that a Concat appends to."""
 
-_FULL = {
-    "code": "state-full",
-    "message": "a cache has no room for what is to be appended",
-    "cause": "its length so far and the new positions are more than it was compiled for;"
-    " nothing was written",
-    "hint": "compile the model with more room: dims={...}, or inputs={...}",
-}
-
 
 @dataclass(eq=False)
 class States:
@@ -106,7 +98,7 @@ class States:
         flags = b.map(fits, starts, dtype="bool")
         flag = b.reshape(flags if flags.shape == (1,) else b.reduce(flags, [0], "min"), [])
         if self.requirements is not None:
-            self.requirements.add(flag, _FULL)
+            self.requirements.add(flag, _overflow(room, length))
         if not any(size > 1 for size in shape):
             pairs = zip(states, news, strict=True)
             return [_one_replaced(b, state, new, starts, axis) for state, new in pairs]
@@ -121,6 +113,17 @@ class States:
             return when(b.extract(flag, []), tensors, write)
 
         return for_each(b, shape, states, body, independent=range(len(shape)))
+
+
+def _overflow(room: int, length: int) -> dict[str, str]:
+    """Return the texts of the error for a cache that is too short; caches of one size share it."""
+    more = "1 more position" if length == 1 else f"{length} more positions"
+    return {
+        "code": "state-full",
+        "message": f"a cache with room for {room} positions has none for {more}",
+        "cause": f"its length so far is above {room - length}, or negative; nothing was written",
+        "hint": "compile the model with more room: dims={...}, or inputs={...}",
+    }
 
 
 def _one_replaced(

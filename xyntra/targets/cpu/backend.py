@@ -167,15 +167,15 @@ def _lowered(
 def _lowered_free(kernel: KernelSource) -> FreeKernel:
     """Lower a kernel whose sizes are told when it runs."""
     from xyntra.dialects.mlir import ir
-    from xyntra.passes.lower.cpu.free_kernel import FreeNests
+    from xyntra.passes.lower.cpu.free_kernel import lower_free_kernel
     from xyntra.passes.lower.cpu.free_variants import variant_named
     from xyntra.passes.lower.kernels.told_sizes import Symbols
 
     free = FreeSource.from_json(kernel.free)
     variant = variant_named(free.variant)
     modules = [variant.prepared(ir.Module.parse(text)) for text in free.texts]
-    symbols = Symbols(free.samples, free.hints, free.ranges)
-    return FreeNests(modules, symbols, _host_options()).lower(variant)
+    symbols = Symbols(free.samples, free.hints, free.ranges, free.definitions)
+    return lower_free_kernel(modules, symbols, _host_options(), variant)
 
 
 def _host_options() -> LoweringOptions:

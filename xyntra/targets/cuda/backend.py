@@ -193,7 +193,7 @@ def _compiled_free(kernel: KernelSource) -> CompiledKernel:
 
     free = FreeSource.from_json(kernel.free)
     modules = [ir.Module.parse(text) for text in free.texts]
-    symbols = Symbols(free.samples, free.hints, free.ranges)
+    symbols = Symbols(free.samples, free.hints, free.ranges, free.definitions)
     image, guards = compile_free_image(modules, symbols, kernel.architecture, free.variant)
     schedules = tuple(each.schedule for each in image.launches)
     sizes = tuple(dict.fromkeys(text for _, text in image.told))

@@ -18,6 +18,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     global_thread,
 )
 from xyntra.passes.lower.loops.access_strides import loop_extents
+from xyntra.passes.lower.loops.affine_values import affine_value
 from xyntra.passes.lower.loops.loop_builder import Position, carrying_loop, index
 from xyntra.passes.lower.loops.scalar_nest import is_scalar_code, repeat_body
 
@@ -151,11 +152,7 @@ def _indices(generic: ir.Operation, operand: int, position: Position) -> list[ir
     """Return the indices at which an operand is touched at `position` of all loops."""
     indexing = ir.AffineMapAttr(generic.attributes["indexing_maps"][operand]).value
     loops = [position[number] for number in range(indexing.n_dims)]
-    found = []
-    for expression in indexing.results:
-        single = ir.AffineMapAttr.get(ir.AffineMap.get(indexing.n_dims, 0, [expression]))
-        found.append(emit("affine.apply", loops, ir.IndexType.get(), map=single))
-    return found
+    return [affine_value(expression, loops) for expression in indexing.results]
 
 
 def _load(generic: ir.Operation, operand: int, position: Position) -> ir.Value:

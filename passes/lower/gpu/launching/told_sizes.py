@@ -8,7 +8,6 @@ function of its own: then it is an argument behind all memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -26,15 +25,8 @@ __all__ = ["LaunchSizes", "is_size", "pass_sizes", "size_from", "size_operand", 
 _CAST = "builtin.unrealized_conversion_cast"
 
 
-@dataclass
 class LaunchSizes(SizeSession):
-    """The lowering of one kernel at one sample, whose launches take sizes by value.
-
-    Emitters unroll by what they compute of sizes, and ask in the code so made which step is the
-    last: what is equal has to be so everywhere.
-    """
-
-    pins_equal: bool = True
+    """The lowering of one kernel at one sample, whose launches take sizes by value."""
 
     def _load(self, text: str) -> ir.Value:
         with ir.InsertionPoint.at_block_begin(entry_block(self.kernel)), self.kernel.location:

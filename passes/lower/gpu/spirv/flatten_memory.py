@@ -19,7 +19,7 @@ from xyntra.passes.analysis.kernel_function import (
     operations_named,
 )
 from xyntra.passes.analysis.views import MEMREF_VIEWS
-from xyntra.passes.lower.gpu.launching.flat_accesses import ACCESSES
+from xyntra.passes.lower.loops.flat_accesses import ACCESSES
 from xyntra.passes.lower.loops.memrefs import flattened, root
 from xyntra.passes.registry import register_pass
 

@@ -25,10 +25,12 @@ class FoldRecord:
 
     Attributes:
         kept: results of nodes that stay in the program, by name.
+        sizes_are_free: whether what handlers compute of sizes, too, is computed in calls.
         shapes: of results that were folded, by name.
     """
 
     kept: frozenset[str] = frozenset()
+    sizes_are_free: bool = False
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def keeps(self, names: Sequence[str]) -> bool:

@@ -8,10 +8,11 @@ from math import prod
 
 import numpy as np
 
-from xyntra.dialects.builder import Operand, Tensor
+from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.dialects.tensors.pooling import Windows, slide
 from xyntra.dialects.tensors.reductions import Reduction, identity_of
+from xyntra.frontends.onnx.folding.record import fold_record
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.nn.window import Window, read_window, spatial_attribute
@@ -104,16 +105,45 @@ def average_pool(node: Node) -> Tensor:
     wide = accumulator_of(x.dtype)
     total = slide(node.b, window.pad(node.b, x, 0), _windows(window), "sum", accumulator=wide)
     include = bool(node.attribute("count_include_pad", 0))
-    counts = [_counts(window, axis, size, include) for axis, size in enumerate(x.shape[2:])]
-    divisors = _divisors(counts, wide)
+    if fold_record().sizes_are_free:
 
+        def average(value: Scalar) -> Scalar:
+            taps = [_taps(node.b, window, n, size, include) for n, size in enumerate(x.shape[2:])]
+            return (value / prod(taps, start=constant(1, "int64")).cast(wide)).cast(x.dtype)
+
+        return node.b.map(average, total, dtype=x.dtype)
+    counts = [_counts(window, axis, size, include) for axis, size in enumerate(x.shape[2:])]
+    return _divided(node.b, total, _divisors(counts, wide), x.dtype)
+
+
+def _divided(b: TensorBuilder, total: Tensor, divisors: Sequence[Operand], dtype: str) -> Tensor:
     def average(value: Scalar, *factors: Scalar) -> Scalar:
         divisor = factors[0]
         for factor in factors[1:]:
             divisor = divisor * factor
-        return (value / divisor).cast(x.dtype)
+        return (value / divisor).cast(dtype)
 
-    return node.b.map(average, total, *divisors, dtype=x.dtype)
+    return b.map(average, total, *divisors, dtype=dtype)
+
+
+def _taps(b: TensorBuilder, window: Window, axis: int, size: int, include_pad: bool) -> Scalar:
+    """Return how many taps of the window at hand along one dimension count, computed in the call.
+
+    Of a free dimension, an array of them would be another one at each size.
+    """
+    low, high = window.low[axis], window.high[axis]
+    kernel, stride, dilation = window.kernel[axis], window.strides[axis], window.dilations[axis]
+    end = (window.output[axis] - 1) * stride + dilation * (kernel - 1) + 1
+    if (include_pad or low == high == 0) and end <= low + size + high:
+        return constant(kernel, "int64")
+    first, last = (0, low + size + high) if include_pad else (low, low + size)
+    start = b.index(2 + axis).cast("int64") * stride
+
+    def taps_before(end: int) -> Scalar:
+        before = (constant(end + dilation - 1, "int64") - start) / dilation
+        return before.maximum(0).minimum(kernel)
+
+    return taps_before(last) - taps_before(first)
 
 
 def _counts(window: Window, axis: int, size: int, include_pad: bool) -> np.ndarray:

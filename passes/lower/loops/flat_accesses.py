@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import operations_named
-from xyntra.passes.analysis.sizes.session import sized_strides
+from xyntra.passes.analysis.sizes.session import sized, sized_strides
 from xyntra.passes.analysis.sizes.size import Size
+from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.loop_builder import index
 from xyntra.passes.lower.loops.memrefs import flattened, has_static_layout
 
@@ -27,17 +26,32 @@ ACCESSES = {
     "vector.store": 1,
 }
 """By operation: operands before the memory, behind which are indices."""
+_RESHAPES = frozenset({"memref.collapse_shape", "memref.expand_shape"})
 
 
-def flatten_accesses(function: ir.Operation) -> None:
+def flatten_accesses(module: ir.Operation) -> None:
     """Let accesses to memory with strides that are sizes have one index."""
-    for op in operations_named(function, *ACCESSES):
+    for op in operations_named(module, *ACCESSES):
         memory = op.operands[ACCESSES[op.name]]
         if not has_static_layout(memory):
             continue
-        steps = sized_strides(ir.MemRefType(memory.type))
-        if any(isinstance(each, Size) for each in steps):
-            _flatten(op, steps)
+        if _has_sizes(memory):
+            _flatten(op, sized_strides(ir.MemRefType(memory.type)))
+
+
+def _has_sizes(memory: ir.Value) -> bool:
+    """Tell whether strides are sizes, or the shapes of what it is a view of.
+
+    A view with other dimensions would be looked through, and the index divided by these.
+    """
+    steps = sized_strides(ir.MemRefType(memory.type))
+    while not any(isinstance(each, Size) for each in steps):
+        owner = memory.owner
+        if isinstance(owner, ir.Block) or owner.name not in _RESHAPES:
+            return False
+        memory = owner.operands[0]
+        steps = [sized(each) for each in ir.MemRefType(memory.type).shape]
+    return True
 
 
 def _flatten(op: ir.Operation, steps: Sequence[int]) -> None:
@@ -46,8 +60,8 @@ def _flatten(op: ir.Operation, steps: Sequence[int]) -> None:
     with op.location, ir.InsertionPoint(op):
         total = index(0)
         for position, step in zip(indices, steps, strict=True):
-            part = position if step == 1 else arith.muli(position, index(step))
-            total = arith.addi(total, part)
+            part = position if step == 1 else integers.muli(position, index(step))
+            total = integers.addi(total, part)
         operands = [*list(op.operands)[:first], flattened(memory), total]
         attributes = {name: op.attributes[name] for name in op.attributes}
         kinds = [each.type for each in op.results]
