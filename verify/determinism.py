@@ -22,7 +22,12 @@ __all__ = ["hashes", "main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if each model has one hash."""
     parser = argparse.ArgumentParser(prog="python -m verify.determinism", description=__doc__)
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="ONNX, MLIR or .xyn")
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help="as bench.named_models has them, or saved ones (.xyn)",
+    )
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=1")
     parser.add_argument("--processes", type=int, default=4)
@@ -52,6 +57,7 @@ def hashes(
 
 def _run(model: str, target: str, dims: dict[str, int], number: int, runs: int) -> list[str]:
     import xyntra
+    from bench.named_models import model_file
     from xyntra.tools.commands.inputs import random_inputs
 
     threads = 1 + number % max(2, os.cpu_count() or 1)
@@ -59,7 +65,9 @@ def _run(model: str, target: str, dims: dict[str, int], number: int, runs: int) 
     if model.endswith(".xyn"):
         executable = xyntra.load(model, threads=threads, target=target)
     else:
-        executable = xyntra.compile(model, target=target, dims=dims, config=settings)
+        with model_file(model) as (path, shapes):
+            how = {"target": target, "config": settings}
+            executable = xyntra.compile(path, inputs=shapes, dims=dims, **how)
     inputs = random_inputs(executable.inputs, seed=0)
     return [_hash(executable.run(inputs)) for _ in range(runs)]
 

@@ -28,9 +28,10 @@ class Ties:
         """Return what `op` is, if it is a convolution or pooling."""
         if op.name != "linalg.generic":
             return None
+        if not any(self._interned.reductions_of(op)):
+            return None
         if op not in self._windows:
-            reduces = any(self._interned.reductions_of(op)) and self.has_maps(op)
-            self._windows[op] = window_of(op, self._interned) if reduces else None
+            self._windows[op] = window_of(op, self._interned) if self.has_maps(op) else None
         return self._windows[op]
 
     def has_maps(self, op: ir.Operation) -> bool:

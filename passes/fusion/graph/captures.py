@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cmp_to_key
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.walking import nested_operations
@@ -56,10 +57,14 @@ class Captures:
 
     def of(self, op: ir.Operation) -> list[Use]:
         """The uses in the only block of `op`, in the order of the IR."""
-        uses = self._uses.pop(op, [])
-        operations = op.regions[0].blocks[0].operations
-        order = {view.operation: number for number, view in enumerate(operations)}
-        return sorted(uses, key=lambda use: (order[use.member], _depth_first(use), use.position))
+        return sorted(self._uses.pop(op, []), key=cmp_to_key(_order))
+
+
+def _order(use: Use, other: Use) -> int:
+    """Tell which of two uses in a block comes first: the first is below zero, the second above."""
+    if use.member != other.member:
+        return -1 if use.member.is_before_in_block(other.member) else 1
+    return _depth_first(use) - _depth_first(other) or use.position - other.position
 
 
 def _depth_first(use: Use) -> int:
