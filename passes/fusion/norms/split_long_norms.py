@@ -132,7 +132,8 @@ def _norm_in_parts(
     item = ITEM_BYTES.get(str(kind.element_type), 4)
     if part and pays(target.machine, rows, length, item):
         return NormInParts(op, builder, source, rows, length, part)
-    if source.views and is_moved and (not target.is_simt or length <= _HELD_ROW):
+    is_held = length <= _HELD_ROW and (len(op.operands) == 1 or x.dtype in _WIDE)
+    if source.views and is_moved and (is_held or not target.is_simt):
         return MovedNorm(op, builder, source, rows, length, length)
     return None
 

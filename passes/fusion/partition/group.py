@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xyntra.dialects import Kind
+from xyntra.dialects.mlir import ir
 from xyntra.dialects.segments import SEGMENTS
 from xyntra.passes.fusion.graph.access import Columns
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
@@ -86,6 +87,7 @@ class Group:
         summand_bytes: of the largest tensor that lies in no memory, since a reduction computes its
             elements from what comes from outside.
         columns: numbers of columns that can be computed apart from each other.
+        pads: whether it is a padding that windows alone read, which need no padded copy.
     """
 
     members: tuple[int, ...]
@@ -107,6 +109,7 @@ class Group:
     nanoseconds: float = 0.0
     summand_bytes: int = 0
     columns: Columns = frozenset()
+    pads: bool = False
 
     @property
     def is_pointwise(self) -> bool:
@@ -137,6 +140,17 @@ def single(graph: FusionGraph, index: int) -> Group:
         scalar_ops=node.scalar_ops,
         nbytes=node.nbytes,
         columns=node.columns,
+        pads=node.op.name == "tensor.pad" and _is_read_by_windows(node.op.results[0]),
+    )
+
+
+def _is_read_by_windows(value: ir.Value) -> bool:
+    readers = [use.owner.operation for use in value.uses]
+    return bool(readers) and all(
+        each.name == "linalg.generic"
+        and len(each.operands) > len(each.results) + 1
+        and any("reduction" in str(kind) for kind in each.attributes["iterator_types"])
+        for each in readers
     )
 
 

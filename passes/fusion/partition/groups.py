@@ -139,6 +139,8 @@ class _Union:
                 return "row-before-anchor"
             copied = reader.anchor is not KernelRole.ATTENTION and not self.machine.computes_factors
             return "factor-copied" if copied and not producer.moves_only else None
+        if reader.pads and producer.reduces and not self.machine.computes_factors:
+            return "row-before-anchor"  # whose windows read around the padding
         if reader.loose and (producer.is_pointwise or producer.loose) and not producer.anchor:
             stored = self.results[outside.origin]
             self._align(reader, outside)

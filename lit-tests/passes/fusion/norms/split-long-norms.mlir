@@ -120,3 +120,25 @@ func.func @channels(%x: tensor<2x48x64xf16>) -> tensor<2x64x48xf16> {
   %1 = "xyntra.layer_norm"(%0) {axis = 2 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x64x48xf16>) -> tensor<2x64x48xf16>
   return %1 : tensor<2x64x48xf16>
 }
+
+#image = affine_map<(n, c, h, w) -> (n, h, w, c)>
+#first = affine_map<(n, c, h, w) -> (n, c, h, w)>
+
+// A whole image with its channels last is one row, which a cluster holds where it lies; the image with its channels
+// first is made of the result at once, not by way of the row.
+// CHECK-LABEL: func.func @image(
+// CHECK: %[[N:.+]] = "xyntra.layer_norm"(%arg0) {{.+}} : (tensor<4x40x40x128xf32>) -> tensor<4x40x40x128xf32>
+// CHECK: %[[F:.+]] = linalg.generic {{.+}} ins(%[[N]] : tensor<4x40x40x128xf32>) outs(%{{.+}} : tensor<4x128x40x40xf32>)
+// CHECK: return %[[F]]
+func.func @image(%x: tensor<4x40x40x128xf32>) -> tensor<4x128x40x40xf32> {
+  %e = tensor.empty() : tensor<4x128x40x40xf32>
+  %0 = linalg.generic {indexing_maps = [#image, #first], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : tensor<4x40x40x128xf32>) outs(%e : tensor<4x128x40x40xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  } -> tensor<4x128x40x40xf32>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2, 3]] : tensor<4x128x40x40xf32> into tensor<4x204800xf32>
+  %2 = "xyntra.layer_norm"(%1) {axis = 1 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<4x204800xf32>) -> tensor<4x204800xf32>
+  %3 = tensor.expand_shape %2 [[0], [1, 2, 3]] output_shape [4, 128, 40, 40] : tensor<4x204800xf32> into tensor<4x128x40x40xf32>
+  return %3 : tensor<4x128x40x40xf32>
+}
