@@ -127,3 +127,16 @@ def _results(call: Any, given: Any) -> list[Any]:
     result = call(*leaves)
     result.double().sin().sum().backward()
     return [result.detach(), *(each.grad for each in leaves)]
+
+
+def test_checkpoints_draw_the_same_numbers_again(compiled: Any) -> None:
+    checkpoint = pytest.importorskip("torch.utils.checkpoint").checkpoint
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        def inner(q: Any, k: Any, v: Any) -> Any:
+            return torch.nn.functional.dropout(causal(q, k, v), 0.3)
+
+        return checkpoint(inner, q, k, v, use_reentrant=False)
+
+    found = _gradients(compiled(function)[0])
+    torch.testing.assert_close(found, _gradients(function), rtol=1e-4, atol=1e-5)

@@ -85,6 +85,7 @@ _ENCODERS = {
     "roc-bert": ("RoCBertModel", _SIZES | {"enable_shape": False, "enable_pronunciation": False}),
     "splinter": ("SplinterModel", _SIZES),
     "xlm-roberta": ("XLMRobertaForTokenClassification", _SIZES),
+    "tapas": ("TapasModel", _SIZES | {"type_vocab_sizes": [3, 9, 9, 2, 9, 9, 10]}),
     "xmod": ("XmodModel", _SIZES | {"languages": ("en_XX",), "default_language": "en_XX"}),
 }
 _PAIRS = {
@@ -122,6 +123,50 @@ _MIXED: dict[str, tuple[str, dict[str, Any]]] = {
         _HEADS | {"num_local_experts": 4, "num_experts_per_tok": 2, "block_size": 8},
     ),
 }
+_SORTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "dots1-sorted": _MIXED["dots1"],
+    "mixtral-sorted": ("MixtralForCausalLM", _HEADS | {"num_local_experts": 4}),
+    "qwen3-moe-sorted": (
+        "Qwen3MoeForCausalLM",
+        _HEADS | {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32},
+    ),
+    "granitemoe-shared": (
+        "GraniteMoeSharedForCausalLM",
+        _GROUPED | {"num_local_experts": 4, "shared_intermediate_size": 64},
+    ),
+    "glm4-moe": (
+        "Glm4MoeForCausalLM",
+        _HEADS | {"moe_intermediate_size": 32, "n_routed_experts": 4, "num_experts_per_tok": 2},
+    ),
+}
+"""Rows are sorted by expert, and multiplied by the matrix of each: what transformers does."""
+_STATES: dict[str, tuple[str, dict[str, Any]]] = {
+    "falcon-h1": (
+        "FalconH1ForCausalLM",
+        _HEADS
+        | {
+            "mamba_d_ssm": 64,
+            "mamba_n_heads": 4,
+            "mamba_d_head": 16,
+            "mamba_d_state": 16,
+            "mamba_chunk_size": 8,
+        },
+    ),
+    "zamba2": (
+        "Zamba2ForCausalLM",
+        _GROUPED
+        | {
+            "num_hidden_layers": 3,
+            "layers_block_type": ["mamba", "hybrid", "mamba"],
+            "mamba_ngroups": 1,
+            "n_mamba_heads": 8,
+            "mamba_d_state": 16,
+            "chunk_size": 8,
+            "num_mem_blocks": 1,
+            "attention_head_dim": 32,
+        },
+    ),
+}
 
 _OPTIONS = {"use_cache": False}
 for _name, (_model, _settings) in _DECODERS.items():
@@ -129,6 +174,8 @@ for _name, (_model, _settings) in _DECODERS.items():
 for _name, (_model, _settings) in _MIXED.items():
     _chosen = _settings | {"experts_implementation": "batched_mm"}
     add(_name, "decoder with experts", _model, partial(text, 12), _chosen, options=_OPTIONS)
+for _name, (_model, _settings) in (_SORTED | _STATES).items():
+    add(_name, "text decoder", _model, partial(text, 12), _settings, options=_OPTIONS)
 for _name, (_model, _settings) in _ENCODERS.items():
     add(_name, "text encoder", _model, text, _settings)
 for _name, (_model, _settings) in _PAIRS.items():

@@ -50,7 +50,7 @@ def partition(
         narrow_products(joint.graph, again)
         again = attention_scores(joint.graph, outputs)
     for node in [*again, *_before(again), *_of_nothing(joint.graph)]:
-        node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
+        node.meta.setdefault("recompute", CheckpointPolicy.MUST_RECOMPUTE)  # users may have chosen
     cut: Any = min_cut_rematerialization_partition
     forward, backward = cut(joint, inputs, **arguments)
     return forward, backward
@@ -145,8 +145,9 @@ def _of_nothing(graph: torch.fx.Graph) -> list[Node]:
     """Return what reads no input, such as a mask made of positions: it is known when compiling."""
     found: dict[Node, None] = {}
     for node in graph.nodes:
-        is_known = all(each in found for each in node.all_input_nodes)
-        if node.op == "call_function" and is_known and not is_random(node):
+        is_plain = isinstance(node.target, torch._ops.OpOverload) and not node.is_impure()
+        is_known = is_plain and all(each in found for each in node.all_input_nodes)
+        if is_known and not is_random(node):
             found[node] = None
     return list(found)
 

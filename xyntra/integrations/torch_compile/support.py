@@ -80,9 +80,10 @@ def is_view(node: torch.fx.Node) -> bool:
 
 
 def is_random(node: torch.fx.Node) -> bool:
-    """Tell whether a node draws random numbers."""
-    tags = getattr(node.target, "tags", ())
-    return torch.Tag.nondeterministic_seeded in tags
+    """Tell whether a node draws random numbers, or lets an operator do so that it is given."""
+    given = [each for each in node.args if isinstance(each, torch._ops.OpOverload)]
+    tags = [getattr(each, "tags", ()) for each in (node.target, *given)]
+    return any(torch.Tag.nondeterministic_seeded in each for each in tags)
 
 
 def fake_tensors(node: torch.fx.Node) -> Iterator[torch.Tensor]:
