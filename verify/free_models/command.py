@@ -31,6 +31,9 @@ _MOST_ELEMENTS = 1 << 22
 
 def main() -> int:
     """Run the check; the exit status is 1 where a result differs."""
+    from verify.architectures.libraries import declare_operators
+
+    declare_operators()
     from verify.free_models import other_models, transformers_models  # with torch
     from verify.free_models.exporting import EXPORTERS
 
