@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import onnx
 
 import xyntra
 from verify.free_models.network import Network
@@ -31,6 +32,9 @@ _MOST_ELEMENTS = 1 << 22
 
 def main() -> int:
     """Run the check; the exit status is 1 where a result differs."""
+    from verify.architectures.libraries import declare_operators
+
+    declare_operators()
     from verify.free_models import other_models, transformers_models  # with torch
     from verify.free_models.exporting import EXPORTERS
 
@@ -69,15 +73,21 @@ def _checked(make: Any, exporter: str, target: str) -> dict[str, Any]:
             return {"outcome": "not exported", "cause": str(error).strip().splitlines()[:1]}
         start = time.perf_counter()
         try:
-            exe = xyntra.compile(
-                path, target=target, dims=dict(network.dims), config={"cache": False}
-            )
+            dims = _named(network, path)
+            exe = xyntra.compile(path, target=target, dims=dims, config={"cache": False})
         except UnsupportedError as error:
             return {"outcome": "refused", "cause": error.cause or error.message, "at": error.place}
         except XyntraError as error:
             return {"outcome": "failed", "cause": str(error)}
         compiled = {"compile_s": round(time.perf_counter() - start, 1)}
         return {"outcome": _compared(exe, network, path), **compiled, **_shape_of(exe)}
+
+
+def _named(network: Network, path: Path) -> dict[str, range | str]:
+    """Return sizes of the dimensions that the file has names for: sums may be written out there."""
+    graph = onnx.load(path, load_external_data=False).graph
+    names = {axis.dim_param for each in graph.input for axis in each.type.tensor_type.shape.dim}
+    return {name: sizes for name, sizes in network.dims.items() if name in names}
 
 
 def _shape_of(exe: Executable) -> dict[str, int]:

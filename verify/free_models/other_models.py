@@ -16,7 +16,7 @@ _IMAGES = {"batch": range(1, 9), "h": range(64, 641, 32), "w": range(64, 641, 32
 
 
 def _block(inner: int, outer: int, kernel: int = 3, stride: int = 1) -> nn.Sequential:
-    convolution = nn.Conv2d(inner, outer, kernel, stride, kernel // 2, bias=False)
+    convolution = nn.Conv2d(inner, outer, kernel, stride, (kernel - 1) // 2, bias=False)
     return nn.Sequential(convolution, nn.BatchNorm2d(outer), nn.SiLU())
 
 

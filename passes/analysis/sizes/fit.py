@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
 
 from xyntra.dialects.sizes import Expr, constant, symbol
 
 __all__ = ["Fitter"]
 
-_DEGREE = 3
+_DEGREE = 5  # as scores of attention over pixels have: a batch and both sizes squared
+_SUMMED = 3  # of products in sums
 _MOST_POWER = 2
+_UNITS = (1, 2, 4, 8, 16, 32)
+_MOST_PADDED = 8
 
 
 class Fitter:
@@ -26,13 +29,17 @@ class Fitter:
         self._found: dict[tuple[int, ...], Expr] = {}
         products = list(_products(list(samples[0])))
         self._products = [(each, [each.at(sample) for sample in samples]) for each in products]
+        self._padded = [
+            (each, tuple(each.at(sample) for sample in samples)) for each in _padded(samples[0])
+        ]
+        self._summed = [each for each in self._products if len(each[0].terms[0][0]) <= _SUMMED]
 
     def fit(self, values: Sequence[int]) -> Expr | None:
         """Return an expression with these values; None where none of few terms has them.
 
         One product with a number added, a sum of two products, or such a one times what has been
-        found before: there have to be more samples than these have unknowns, so that each is also
-        checked.
+        found before, or times a size with padding: there have to be more samples than these have
+        unknowns, so that each is also checked.
 
         Args:
             values: one for each sample.
@@ -58,16 +65,25 @@ class Fitter:
             if found is not None:
                 factor, start = found
                 return constant(factor) * product + constant(start)
-        return _two_products(values, self._products)
+        return _two_products(values, self._summed)
 
     def _multiple(self, values: Sequence[int]) -> Expr | None:
-        for divisors, known in self._found.items():
+        others = [(known, divisors) for divisors, known in self._found.items()]
+        for known, divisors in (*others, *self._padded):
             pairs = list(zip(values, divisors, strict=True))
             if all(each and not value % each for value, each in pairs):
                 found = self._simple([value // each for value, each in pairs])
                 if found is not None:
                     return known * found
         return None
+
+
+def _padded(names: Iterable[str]) -> Iterator[Expr]:
+    """Yield sizes of images with padding: these are factors of the sizes of buffers."""
+    for name in names:
+        for unit in _UNITS:
+            for more in range(1, _MOST_PADDED + 1):
+                yield constant(unit) * symbol(name) + constant(more)
 
 
 def _line(values: Sequence[int], at: Sequence[int]) -> tuple[int, int] | None:

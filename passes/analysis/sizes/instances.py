@@ -20,7 +20,15 @@ from xyntra.dialects.sizes import Bounds, Expr, parse
 from xyntra.passes.analysis.sizes.agreement import Agreement
 from xyntra.passes.analysis.sizes.session import Guard, not_free
 
-__all__ = ["Instance", "far_sizes", "holds", "made_alike", "numbers_at", "numbers_in", "text_at"]
+__all__ = [
+    "KernelAtSizes",
+    "far_sizes",
+    "holds",
+    "made_alike",
+    "numbers_at",
+    "numbers_in",
+    "text_at",
+]
 
 Code = TypeVar("Code")
 _NUMBER = re.compile(r'(?<![a-wyzA-Z0-9_.%#@^"])(?<!e[+-])(\d+)(?=x|[^\w.]|$)(?!\s*=)')
@@ -32,7 +40,7 @@ _EACH = 6
 
 
 @dataclass(frozen=True)
-class Instance:
+class KernelAtSizes:
     """A kernel at given sizes.
 
     Attributes:
@@ -47,11 +55,11 @@ class Instance:
 
 
 def made_alike(
-    samples: Sequence[Instance],
+    samples: Sequence[KernelAtSizes],
     agreement: Agreement,
     ranges: Mapping[str, Bounds],
     definitions: Mapping[str, str],
-    make: Callable[[Instance], tuple[Code, tuple[Guard, ...]]],
+    make: Callable[[KernelAtSizes], tuple[Code, tuple[Guard, ...]]],
 ) -> tuple[Code, tuple[Guard, ...]]:
     """Return the code that all sizes have in common which its guards allow, and these.
 
@@ -75,7 +83,7 @@ def made_alike(
     for sizes in far:
         with others[0].module.context:
             module = ir.Module.parse(text_at(text, agreement, sizes)).operation
-        others.append(Instance(module, sizes, numbers_at(agreement, sizes)))
+        others.append(KernelAtSizes(module, sizes, numbers_at(agreement, sizes)))
     for each in others:
         if make(each) != made:
             raise not_free("its code depends on the sizes in a way that is not known")

@@ -17,7 +17,7 @@ from xyntra.passes.analysis.kernel_function import (
     set_signature,
 )
 from xyntra.passes.analysis.sizes.agreement import agree
-from xyntra.passes.analysis.sizes.instances import Instance, made_alike
+from xyntra.passes.analysis.sizes.instances import KernelAtSizes, made_alike
 from xyntra.passes.analysis.sizes.session import (
     MOST_SIZES,
     SIZES,
@@ -71,7 +71,7 @@ def lower_free_kernel(
     agreement = agree(nests, symbols.samples, told=len(nests))
     schedules = _schedules(nests[0].clone().operation, options, variant)
 
-    def make(instance: Instance) -> tuple[_Code, tuple[Guard, ...]]:
+    def make(instance: KernelAtSizes) -> tuple[_Code, tuple[Guard, ...]]:
         module, function = instance.module, kernel_function(instance.module)
         facts = instance.numbers, instance.sizes, symbols.hints, symbols.ranges
         current = SizeSession(function, *facts)
@@ -81,7 +81,7 @@ def lower_free_kernel(
             lowered = finish_nests(module, options)
         return (lowered, tuple(current.sizes)), tuple(current.guards)
 
-    samples = map(Instance, nests, symbols.samples, agreement.numbers)
+    samples = map(KernelAtSizes, nests, symbols.samples, agreement.numbers)
     (lowered, sizes), guards = made_alike(
         list(samples), agreement, symbols.ranges, symbols.definitions, make
     )

@@ -22,7 +22,7 @@ from xyntra.passes.analysis.kernel_function import (
     kernel_named,
 )
 from xyntra.passes.analysis.sizes.agreement import Agreement, agree
-from xyntra.passes.analysis.sizes.instances import Instance, made_alike
+from xyntra.passes.analysis.sizes.instances import KernelAtSizes, made_alike
 from xyntra.passes.analysis.sizes.session import Guard, lowering, not_free
 from xyntra.passes.fallbacks import GENERIC_LOOPS
 from xyntra.passes.lower.gpu.device import GpuDevice
@@ -72,7 +72,7 @@ def lower_free(
     if variant not in (SAMPLE, PLAIN):
         schedules = _rescheduled(staged[0], agreement, symbols, device)
 
-    def make(instance: Instance) -> tuple[Code, tuple[Guard, ...]]:
+    def make(instance: KernelAtSizes) -> tuple[Code, tuple[Guard, ...]]:
         module, function = instance.module, kernel_function(instance.module)
         facts = instance.numbers, instance.sizes, symbols.hints, symbols.ranges
         current = LaunchSizes(function, *facts)
@@ -81,7 +81,7 @@ def lower_free(
             set_sizes(module, agreement, current)
             return finish(to_gpu(module, device)), tuple(current.guards)
 
-    samples = map(Instance, staged, symbols.samples, agreement.numbers)
+    samples = map(KernelAtSizes, staged, symbols.samples, agreement.numbers)
     return made_alike(list(samples), agreement, symbols.ranges, symbols.definitions, make)
 
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any, NoReturn
 
 from xyntra.errors import CompileError
@@ -35,7 +36,7 @@ def agree_plans(
             _differ(f"{place} is {', '.join(map(str, values))} at {_shown(samples)}")
         return str(found)
 
-    _same(plans, _described, "the plan")
+    _same(plans)
     if any(plan.sizes for plan in plans):
         _differ("outputs that are as large as a call finds are not combined with free dimensions")
     if any(_contents(plan) != _contents(plans[0]) for plan in plans):
@@ -65,13 +66,17 @@ def _shapes(ports: Sequence[Any]) -> list[tuple[int, ...]]:
     return [port.shape for port in ports]
 
 
-def _described(plan: Plan) -> list[object]:
-    """Return what must not depend on sizes."""
-    ports = [[port.name, port.dtype, len(port.shape), port.buffer] for port in _ports(plan)]
-    buffers = [[each.kind, each.name, each.rounded_to] for each in plan.buffers]
-    steps = [[step.inputs, step.outputs, step.once] for step in plan.steps]
-    requirements = [[each.code, each.place] for each in plan.requirements]
-    return [ports, buffers, steps, requirements]
+def _described(plan: Plan) -> dict[str, list[object]]:
+    """Return what must not depend on sizes, by what it is called."""
+    return {
+        "number of kernels": [len(plan.steps)],
+        "inputs and outputs": [
+            (port.name, port.dtype, len(port.shape), port.buffer) for port in _ports(plan)
+        ],
+        "buffers": [(each.kind, each.name, each.rounded_to) for each in plan.buffers],
+        "kernels": [(step.inputs, step.outputs, step.once) for step in plan.steps],
+        "requirements": [(each.code, each.place) for each in plan.requirements],
+    }
 
 
 def _kernels(plans: Sequence[Plan]) -> list[dict[str, str]]:
@@ -100,11 +105,17 @@ def _nodes(step: Step) -> str:
     return ", ".join(step.nodes[:3])
 
 
-def _same(plans: Sequence[Plan], describe: Callable[[Plan], object], place: str) -> None:
-    first, *others = map(describe, plans)
-    if any(each != first for each in others):
-        counts = [len(plan.steps) for plan in plans]
-        _differ(f"{place} depends on the sizes: kernels are {', '.join(map(str, counts))}")
+def _same(plans: Sequence[Plan]) -> None:
+    parts = [_described(plan) for plan in plans]
+    for what, first in parts[0].items():
+        others = [each[what] for each in parts]
+        if any(other != first for other in others):
+            shown = next(
+                " or ".join(dict.fromkeys(map(str, each)))
+                for each in zip_longest(*others)
+                if len(set(each)) > 1
+            )
+            _differ(f"the {what} of the plan depend on the sizes: {shown}")
 
 
 def _shown(samples: Sequence[Mapping[str, int]]) -> str:

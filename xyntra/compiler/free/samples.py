@@ -9,10 +9,11 @@ are as good where the model takes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import combinations as combinations_of
 from itertools import islice, pairwise, product
-from math import prod
+from math import log, prod
 
 from xyntra.dialects.sizes import Expr, constant, parse, symbol
 from xyntra.plan.free import FreeSymbol, with_defined
@@ -141,39 +142,68 @@ def _near(
             sizes += [2 * size for size in sizes if not inside or 2 * size <= each.high]
         near = sorted(sizes, key=partial(_distance, each.hint))
         choices.append(near[skipped:])
-    taken = set(avoided)
     found: list[dict[str, int]] = []
     for _ in range(_SAMPLES):
-        sample = _untaken(symbols, free, choices, taken)
+        sample = _untaken(symbols, choices, found, avoided)
         if sample is None:
             return None
-        taken.update(sample.values())
         found.append(sample)
     return tuple(found)
 
 
 def _untaken(
     symbols: Sequence[FreeSymbol],
-    free: Sequence[FreeSymbol],
     choices: Sequence[Sequence[int]],
-    taken: set[int],
+    found: Sequence[Mapping[str, int]],
+    avoided: Collection[int],
 ) -> dict[str, int] | None:
-    """Return the nearest sizes of which none is taken, and those that they decide are telling.
+    """Return sizes that tell what the samples found so far do not, the nearest for the first one.
 
-    No two are close to each other, if that is possible: one with a few more may be the other.
+    No symbol has a size again, and no two of them have those that two had. None is close to
+    another, if that is possible: one with a few more may be the other.
     """
-    left = [[size for size in sizes if size not in taken][:_LOOKED_AT] for sizes in choices]
-    others = [each for each in symbols if each.definition and not _is_alias(each)]
+    free = [each.identifier for each in symbols if not each.definition]
+    others = [each.identifier for each in symbols if each.definition and not _is_alias(each)]
+    barred = {name: {*avoided, *(each[name] for each in found)} for name in (*free, *others)}
+    pairs = {pair for each in found for pair in _pairs(each[name] for name in free)}
+    left = [
+        [size for size in sizes if size not in barred[name]][:_LOOKED_AT]
+        for name, sizes in zip(free, choices, strict=True)
+    ]
+    first = [found[0][name] for name in free] if found else None
     for apart in (_APART, 1):
+        best: tuple[float, dict[str, int]] | None = None
         for sizes in islice(product(*left), _MOST_LOOKED_AT):
-            pairs = zip(free, sizes, strict=True)
-            sample = with_defined(symbols, {each.identifier: size for each, size in pairs})
-            decided = [sample[each.identifier] for each in others]
-            values = sorted([*sizes, *decided])
-            are_apart = all(more - size >= apart for size, more in pairwise(values))
-            if are_apart and taken.isdisjoint(values) and all(map(_is_telling, decided)):
-                return sample
+            sample = with_defined(symbols, dict(zip(free, sizes, strict=True)))
+            values = sorted(sample[name] for name in (*free, *others))
+            if (
+                any(more - size < apart for size, more in pairwise(values))
+                or not pairs.isdisjoint(_pairs(sizes))
+                or not all(_is_telling(sample[name]) for name in others)
+                or any(sample[name] in barred[name] for name in others)
+            ):
+                continue
+            away = _away(sizes, first) if first else 0.0
+            if best is None or away < best[0]:
+                best = away, sample
+            if not away:
+                break
+        if best is not None:
+            return best[1]
     return None
+
+
+def _away(sizes: Sequence[int], first: Sequence[int]) -> float:
+    """Return how far sizes are from others, in themselves and in all that there is to do.
+
+    Both decide what shares a kernel.
+    """
+    ratios = [log(size / other) for size, other in zip(sizes, first, strict=True)]
+    return 2 * abs(sum(ratios)) + sum(map(abs, ratios))
+
+
+def _pairs(sizes: Iterable[int]) -> set[frozenset[int]]:
+    return {frozenset(pair) for pair in combinations_of(sizes, 2)}
 
 
 def _is_alias(decided: FreeSymbol) -> bool:

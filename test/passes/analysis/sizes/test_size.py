@@ -79,6 +79,8 @@ def test_estimates_take_the_hint(session: SizeSession) -> None:
         symbol("s") + constant(-1),
         constant(12) * symbol("b") * symbol("s") * symbol("s"),
         constant(4) * symbol("b") * symbol("s") + constant(3) * symbol("s"),
+        symbol("b") * symbol("b") * symbol("s") * symbol("s"),
+        constant(64) * (symbol("b") + constant(2)) * (constant(8) * symbol("s") + constant(4)),
     ],
 )
 def test_expressions_are_found_from_values(expression: Expr) -> None:
