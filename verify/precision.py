@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--samples", type=int, default=64, help="for int8 (default 64)")
     parser.add_argument("--tolerance", type=float, help="for int8")
+    parser.add_argument("--calibration", choices=("mse", "percentile", "minmax"), default="mse")
     parser.add_argument("--json", type=Path, help="write the results, too")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.models if name not in names]
@@ -107,6 +108,7 @@ def _rows(case: _Case, seed: int, options: argparse.Namespace) -> Iterator[dict[
         more = {}
         if precision == "int8":
             more = {"samples": samples, "tolerance": options.tolerance}
+            more["config"] = {"calibration": options.calibration}
         found[precision] = xyntra.compile(path, precision=precision, **how, **more)
     sums = {precision: _Agreement() for precision in found}
     for number in range(options.samples, options.samples + options.inputs):

@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     if options.peak:
         return _peak(options)
+    if options.cpu_time and options.threads > 1:
+        raise SystemExit("--cpu-time is for one thread")
     decoder = Decoder(
         layers=options.layers, vocabulary=options.vocabulary, hidden=options.hidden,
         heads=options.heads, groups=options.groups, inner=options.inner, dtype="float32",
@@ -51,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     weights = packed_weights_of(decoder)
     nbytes = sum(each.nbytes for each in weights.values())
     found: dict[str, Any] = {"machine": describe(), "decoder": vars(decoder), "bytes": nbytes}
-    found["threads"] = options.threads
+    found |= {"threads": options.threads, "clock": "thread" if options.cpu_time else "wall"}
     with TemporaryDirectory(dir=options.folder) as folder:
         steps = _entrants(decoder, weights, Path(folder), options)
         inputs = _inputs(decoder, options.rounds * options.calls + _CHECKED)
@@ -59,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name: np.stack([step(x) for x in inputs[:_CHECKED]]) for name, step in steps.items()
         }
         found["error"] = {} if options.unchecked else _errors(decoder, weights, inputs, firsts)
-        found["ms"] = _by_turns(steps, inputs[_CHECKED:], options.calls)
+        clock = time.thread_time if options.cpu_time else time.perf_counter
+        found["ms"] = _by_turns(steps, inputs[_CHECKED:], options.calls, clock)
         found["tokens per second"] = {name: 1e3 / ms for name, ms in found["ms"].items()}
         del steps
         found["peak bytes"] = _peaks(Path(folder), options)
@@ -82,6 +85,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--calls", type=int, default=8, help="steps in a turn")
     parser.add_argument("--entrants", nargs="+", default=["xyntra", "onnxruntime", "llama.cpp"])
     parser.add_argument("--tolerance", type=float, default=1e-4, help="of our results")
+    parser.add_argument(
+        "--cpu-time",
+        action="store_true",
+        help="of the calling thread, for one thread beside others",
+    )
     parser.add_argument("--unchecked", action="store_true", help="do not run PyTorch")
     parser.add_argument("--folder", help="for files of the size of the weights")
     parser.add_argument("--json", type=Path, help="default: bench/results/decode-w4-….json")
@@ -226,15 +234,17 @@ def _errors(
     }
 
 
-def _by_turns(steps: Mapping[str, Step], inputs: Array, calls: int) -> dict[str, float]:
+def _by_turns(
+    steps: Mapping[str, Step], inputs: Array, calls: int, clock: Callable[[], float]
+) -> dict[str, float]:
     """Return the median milliseconds of a step."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for first in range(0, len(inputs), calls):
         for name, step in steps.items():
             for x in inputs[first : first + calls]:
-                start = time.perf_counter()
+                start = clock()
                 step(x)
-                times[name].append((time.perf_counter() - start) * 1e3)
+                times[name].append((clock() - start) * 1e3)
     return {name: statistics.median(each) for name, each in times.items()}
 
 

@@ -172,10 +172,10 @@ def test_probabilities_keep_their_largest_one() -> None:
     exact = {"y": np.array([[0.5, 0.5], [0.9, 0.1], [0.45, 0.55]] * 6, np.float32)}
     near = {"y": np.array([[0.51, 0.49], [0.9, 0.1], [0.45, 0.55]] * 6, np.float32)}
     error = output_error([near], [exact])
-    assert relative(near["y"], exact["y"]) < 0.02 < 1 < error  # the first row may be either
+    assert relative(near["y"], exact["y"]) < 0.02 < 0.1 < error  # the first row may be either
     sure = {"y": np.array([[0.9, 0.1], [0.95, 0.05], [0.2, 0.8]], np.float32)}
     same = {"y": np.array([[0.899, 0.101], [0.95, 0.05], [0.2, 0.8]], np.float32)}
-    assert output_error([same], [sure]) == pytest.approx(relative(same["y"], sure["y"]))
+    assert relative(same["y"], sure["y"]) <= output_error([same], [sure]) < 0.01
     assert output_error([{"y": exact["y"] * 2.02}], [{"y": exact["y"] * 2}]) < 0.02
 
 

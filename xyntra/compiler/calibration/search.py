@@ -31,10 +31,17 @@ _EXACT, _WHOLE, _ROWS = 0, 1, 2
 """What a switch says: f32, 8 bits with one scale for a factor, or with one for each row of it."""
 _NEAR = 4.0
 """Logarithm of the ratio of the two largest probabilities of a row that may change its class."""
+_UNSURE = 12.0
+"""The same of a row whose error may tell how far those of others go."""
+_NEIGHBOURS = 2
+"""Rows on either side, in the mean, for which one row that is close to a change stands, too."""
 _FEW = 16
-"""Such rows that tell too little of how far logarithms move."""
-_FLIP = 60.0
-"""What a share of rows that get another class counts as, beside relative errors."""
+"""Rows that tell how far logarithms move: those nearest to a change, where fewer may."""
+_FLIP = 20.0
+"""What a share of rows that get another class counts as, beside relative errors.
+
+The usual budget of 0.1 lets one row in 200 be expected to change.
+"""
 
 
 @dataclass(frozen=True)
@@ -126,7 +133,7 @@ def _search(
     error = model.error(levels)
     if not ranked and error <= tolerance:
         return _Found(levels, {}, error)
-    errors = {number: model.error({number: _WHOLE}, _RANKING) for number in usable}
+    errors = {number: model.change({number: _WHOLE}) for number in usable}
     if error <= tolerance:
         return _Found(levels, errors, error)
     order = [each for each in _ordered(errors) if by_rows and model.factors.rows[each]]
@@ -136,7 +143,7 @@ def _search(
         if error <= tolerance:
             return _Found(*_fewest(model, levels, order, _ROWS, tolerance, error, errors))
         levels = raised
-        errors |= {number: model.error({number: _ROWS}, _RANKING) for number in order}
+        errors |= {number: model.change({number: _ROWS}) for number in order}
     # Without any of them, outputs are those of f32.
     return _Found(*_fewest(model, levels, _ordered(errors), _EXACT, tolerance, 0.0, errors))
 
@@ -181,16 +188,24 @@ class _SwitchedModel:
     def __init__(self, executable: Executable, factors: Factors) -> None:
         self.executable, self.factors = executable, factors
 
-    def error(self, levels: Mapping[int, int], samples: int | None = None) -> float:
-        """Return the error with these levels, over all samples or the first ones."""
+    def error(self, levels: Mapping[int, int]) -> float:
+        """Return the error of the outputs with these levels, over all samples."""
+        return output_error(self._outputs(levels), self.factors.outputs)
+
+    def change(self, levels: Mapping[int, int]) -> float:
+        """Return how far a few samples tell that outputs move, to compare products by."""
+        return _change(self._outputs(levels, _RANKING), self.factors.outputs[:_RANKING])
+
+    def _outputs(
+        self, levels: Mapping[int, int], samples: int | None = None
+    ) -> list[Mapping[str, Array]]:
         switches = np.zeros(len(self.factors.nodes), np.float32)
         for number, level in levels.items():
             switches[number] = level
-        found = [
+        return [
             checked_call(self.executable, {**sample, SWITCHES: switches}, number)
             for number, sample in enumerate(self.factors.samples[:samples])
         ]
-        return output_error(found, self.factors.outputs[:samples])
 
 
 def _fewest(
@@ -231,44 +246,90 @@ def output_error(
     if not names:
         pairs = [(x[name], y[name]) for x, y in zip(found, exact, strict=True) for name in y]
         return max((float(np.mean(x != y)) for x, y in pairs if y.size), default=0.0)
-    largest = 0.0
-    for name in names:
-        difference = size = 0.0
-        for x, y in zip(found, exact, strict=True):
-            left, right = x[name].astype(np.float64), y[name].astype(np.float64)
-            usable = np.isfinite(right)
-            difference += float(np.square(left[usable] - right[usable]).sum())
-            size += float(np.square(right[usable]).sum())
-        error = math.sqrt(difference / size) if size else math.sqrt(difference)
-        largest = max(largest, error if math.isfinite(error) else math.inf)
-        flips = _flips([x[name] for x in found], [y[name] for y in exact])
-        largest = max(largest, _FLIP * flips)
+    errors = [_relative([x[name] for x in found], [y[name] for y in exact]) for name in names]
+    flips = [_flips([x[name] for x in found], [y[name] for y in exact]) for name in names]
+    return max(*errors, *(_FLIP * each for each in flips))
+
+
+def _change(found: Sequence[Mapping[str, Array]], exact: Sequence[Mapping[str, Array]]) -> float:
+    """As `output_error` for few rows, of probabilities by their logarithms.
+
+    Where one of them is close to 1, hardly anything moves it.
+    """
+    largest = output_error(found, exact)
+    for name, array in exact[0].items():
+        if array.dtype.kind == "f":
+            ratios = _largest_two([x[name] for x in found], [y[name] for y in exact])
+            if ratios is not None:
+                largest = max(largest, _deviation(ratios[1] - ratios[0]))
     return largest
+
+
+def _relative(found: Sequence[Array], exact: Sequence[Array]) -> float:
+    """Return the root mean square of errors, relative to that of finite values."""
+    difference = size = 0.0
+    for x, y in zip(found, exact, strict=True):
+        left, right = x.astype(np.float64), y.astype(np.float64)
+        usable = np.isfinite(right)
+        difference += float(np.square(left[usable] - right[usable]).sum())
+        size += float(np.square(right[usable]).sum())
+    error = math.sqrt(difference / size) if size else math.sqrt(difference)
+    return error if math.isfinite(error) else math.inf
 
 
 def _flips(found: Sequence[Array], exact: Sequence[Array]) -> float:
     """Return the share of rows of probabilities that may be expected to get another largest one.
 
     A few samples hold few rows that are close to a change. So errors of the difference between the
-    logarithms of the two largest ones are taken to be normal, and of one deviation in all rows in
-    which that difference is not large; where few rows are such, they tell nothing.
+    logarithms of the two largest ones are taken to be normal, and of one deviation in all rows that
+    are not sure; and one row that is close stands for others that are a little less, or more.
+    """
+    ratios = _largest_two(found, exact)
+    if ratios is None:
+        return 0.0
+    before, after = ratios
+    limit = max(_NEAR, float(np.sort(before)[min(_FEW, len(before)) - 1]))
+    near = before[before <= limit]
+    is_unsure = before <= max(_UNSURE, limit)
+    deviation = _deviation((after - before)[is_unsure])
+    if not math.isfinite(deviation):
+        return 1.0
+    width = _NEIGHBOURS * limit / len(near)
+    return sum(_flip(float(each), width, deviation) for each in near) / len(before)
+
+
+def _flip(distance: float, width: float, deviation: float) -> float:
+    """Return how likely a normal error exceeds a distance, on average around `distance`."""
+    if not deviation:
+        return 0.0
+
+    def integral(limit: float) -> float:
+        scaled = limit / deviation
+        tail = math.erfc(scaled / math.sqrt(2)) / 2
+        return limit * tail + deviation * (1 - math.exp(-scaled * scaled / 2)) / math.sqrt(math.tau)
+
+    low, high = max(0.0, distance - width), distance + width
+    return (integral(high) - integral(low)) / (high - low)
+
+
+def _largest_two(found: Sequence[Array], exact: Sequence[Array]) -> tuple[Array, Array] | None:
+    """Return, for rows of probabilities, the logarithms of the ratios of the two largest ones.
+
+    The first are those of `exact`, the second of `found`; None where rows are no probabilities.
     """
     if not exact[0].ndim or exact[0].shape[-1] < 2:
-        return 0.0
+        return None
     classes = exact[0].shape[-1]
     x, y = (np.concatenate([each.reshape(-1, classes) for each in side]) for side in (found, exact))
     if not y.size or not (np.all(y >= 0) and np.allclose(y.sum(-1), 1, atol=1e-3)):
-        return 0.0
+        return None
     two = np.argpartition(y, -2, -1)[:, -2:]
     before, after = (_log_ratios(np.take_along_axis(each, two, -1)) for each in (y, x))
-    is_near = before < _NEAR
-    if is_near.sum() < _FEW:
-        return 0.0
-    deviation = math.sqrt(float(np.square(after - before)[is_near].mean()))
-    if not math.isfinite(deviation):
-        return 1.0
-    scaled = before[is_near] / max(deviation * math.sqrt(2), np.finfo(np.float32).tiny)
-    return sum(math.erfc(each) / 2 for each in scaled) / len(y)
+    return before, after
+
+
+def _deviation(differences: Array) -> float:
+    return math.sqrt(float(np.square(differences).mean()))
 
 
 def _log_ratios(pairs: Array) -> Array:
