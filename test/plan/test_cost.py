@@ -42,6 +42,13 @@ def plan_of(call: str = "", module: str = "") -> Plan:
         return build_plan(ir.Module.parse(text, context).operation, operations=3)
 
 
+def test_what_was_not_faster_says_by_how_much() -> None:
+    why = WHY.replace('"cycle"', '"not-faster", slower = 0.5 : f64')
+    plan = plan_of(f"{COST}, {why}", ALL)
+    (boundary,) = plan.steps[0].boundaries or ()
+    assert boundary == Boundary("a", "b", "not-faster", 128, 2.0, slower=0.5)
+
+
 def test_attributes_become_fields() -> None:
     plan = plan_of(f"{COST}, {WHY}", ALL)
     (step,) = plan.steps
@@ -109,6 +116,7 @@ def test_malformed_attributes_are_refused(call: str, module: str) -> None:
         lambda: Cost(1, 1, float("nan"), "memory"),
         lambda: Unfused(1, 1, float("inf")),
         lambda: Boundary("a", "b", "cycle", -1, 1.0),
+        lambda: Boundary("a", "b", "not-faster", 1, 1.0, slower=-1.0),
     ],
 )
 def test_numbers_that_are_none_are_refused(make: Callable[[], Any]) -> None:

@@ -102,4 +102,6 @@ def _listed(spaces: list[KernelSpace]) -> list[str]:
         rows.append([printable(each.name), *counts, printable(of)])
     total = sum(each.count for each in spaces)
     head = f"{plural(len(spaces), 'kernel')}, {total:,} combinations of legal schedules"
-    return [head, "", *aligned(rows, (1, 2, 3))]
+    close = [printable(f"{each.name}: {text}") for each in spaces for text in each.close]
+    fusions = [f"{plural(len(close), 'fusion')} that would cost at most 10 % more", *close]
+    return [head, "", *aligned(rows, (1, 2, 3)), "", *fusions]

@@ -16,6 +16,7 @@ from xyntra.observe.launches import (
 )
 from xyntra.observe.schedules import schedule_lines
 from xyntra.observe.text import aligned, common_pattern, count, duration, printable, shorten
+from xyntra.plan.cost import Boundary
 from xyntra.plan.plan import Plan, TensorType
 
 
@@ -109,9 +110,13 @@ def _boundaries(plan: Plan, launches: Sequence[Launch], position: int) -> list[s
             f"  {_side(launches, crossing.producer)} -> {_side(launches, crossing.consumer)}: "
             f"{count(boundary.bytes)}B, {duration(boundary.nanoseconds)}",
             f"    from {printable(boundary.source)} to {printable(boundary.target)}",
-            f"    {printable(sentence(boundary.reason))}",
+            f"    {printable(sentence(boundary.reason))}{_slower(boundary)}",
         ]
     return lines
+
+
+def _slower(boundary: Boundary) -> str:
+    return "" if boundary.slower is None else f": as one, {duration(boundary.slower)} more"
 
 
 def explain_boundaries(plan: Plan, *, each: bool = False, width: int = 0) -> str:

@@ -47,6 +47,8 @@ class Boundary:
             `xyntra.passes.fusion.partition.reasons`.
         bytes: size of the tensor.
         nanoseconds: predicted time that writing and reading it costs.
+        slower: where they were apart for no other reason, the nanoseconds that one kernel was
+            predicted to take more than both; None for other reasons.
 
     Raises:
         ValueError: a number is negative or not finite, or a text is none.
@@ -57,9 +59,10 @@ class Boundary:
     reason: str
     bytes: int
     nanoseconds: float
+    slower: float | None = None
 
     def __post_init__(self) -> None:
-        _check(self.bytes, self.nanoseconds)
+        _check(self.bytes, self.nanoseconds, self.slower or 0.0)
         if not all(isinstance(text, str) for text in (self.source, self.target, self.reason)):
             raise ValueError("the nodes and the reason of a boundary are texts")
 

@@ -14,7 +14,8 @@ from xyntra.plan.cost import Boundary, Cost, Unfused
 COST = "xyntra.cost"
 """Attribute of a call: `{bytes, flops, nanoseconds, bound}` of one launch."""
 BOUNDARIES = "xyntra.boundaries"
-"""Attribute of a call: `[{source, target, reason, bytes, nanoseconds}, …]`."""
+"""Attribute of a call: `[{source, target, reason, bytes, nanoseconds, slower}, …]`, the last one
+where it is known."""
 UNFUSED = "xyntra.unfused"
 """Attribute of the module: `{kernels, bytes, nanoseconds}` with one kernel an operation."""
 

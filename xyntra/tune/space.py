@@ -29,6 +29,7 @@ class KernelSpace:
         calls: how often a call of the model launches it.
         nanoseconds: of a launch, as the cost model predicts.
         places: its nests, or stages, in order.
+        close: what could as well be one kernel with it, for a little more time as predicted.
         failure: why these are not known, where they are not.
     """
 
@@ -41,6 +42,7 @@ class KernelSpace:
     nanoseconds: float
     places: tuple[SchedulePlace, ...]
     failure: str = ""
+    close: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -96,4 +98,5 @@ def _from_json(entries: dict[str, Any]) -> KernelSpace:
         )
         for chosen, legal in entries["places"]
     )
-    return KernelSpace(**{**entries, "places": places, "nodes": tuple(entries["nodes"])})
+    texts = {name: tuple(entries[name]) for name in ("nodes", "close")}
+    return KernelSpace(**{**entries, "places": places, **texts})

@@ -55,28 +55,30 @@ def boundaries_of(root: int, partition: Partition) -> ir.Attribute:
         producer = graph.producer[outside.origin]
         if producer is None or len(found) == _MAX_BOUNDARIES:
             continue
-        reason = _why_apart(partition, partition.find(producer), root)
+        reason, slower = _why_apart(partition, partition.find(producer), root)
         nbytes = graph.nbytes[tensor]
         round_trip = 2 * nbytes / partition.rules.machine.bytes_per_ns
         reader = readers[tensor]
-        found.append(
-            ir.DictAttr.get(
-                {
-                    "source": node_name(graph.nodes[producer].op, context),
-                    "target": node_name(graph.nodes[reader].op, context),
-                    "reason": ir.StringAttr.get(reason, context),
-                    "bytes": _integer(nbytes, context),
-                    "nanoseconds": _float(round_trip, context),
-                },
-                context,
-            )
-        )
+        entries: dict[str, ir.Attribute] = {
+            "source": node_name(graph.nodes[producer].op, context),
+            "target": node_name(graph.nodes[reader].op, context),
+            "reason": ir.StringAttr.get(reason, context),
+            "bytes": _integer(nbytes, context),
+            "nanoseconds": _float(round_trip, context),
+        }
+        if slower is not None:
+            entries["slower"] = _float(slower, context)
+        found.append(ir.DictAttr.get(entries, context))
     return ir.ArrayAttr.get(found, context)
 
 
-def _why_apart(partition: Partition, producer: int, reader: int) -> Reason:
+def _why_apart(partition: Partition, producer: int, reader: int) -> tuple[Reason, float | None]:
+    """Return why two groups are apart, and how much slower they would be as one if that is why."""
     union = partition.union_of_groups(producer, reader)
-    return union if isinstance(union, str) else "not-faster"
+    if isinstance(union, str):
+        return union, None
+    apart = partition.group(producer).nanoseconds + partition.group(reader).nanoseconds
+    return "not-faster", max(union[0].nanoseconds - apart, 0.0)
 
 
 def node_name(op: ir.Operation, context: ir.Context) -> ir.Attribute:

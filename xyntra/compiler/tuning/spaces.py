@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch_mlir import ir
 
 from xyntra.compiler.kernels.kernel import parse_kernel
@@ -14,12 +16,15 @@ from xyntra.compiler.worker.request import Request
 from xyntra.dialects import make_context
 from xyntra.errors import CompileError
 from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
-from xyntra.plan.plan import Plan
+from xyntra.plan.plan import Plan, Step
 from xyntra.targets.kernel import KernelSource
 from xyntra.targets.table import backend_for
 from xyntra.tune.space import KernelSpace, spaces_to_json
 
 __all__ = ["list_spaces"]
+
+_CLOSE = 0.1
+"""Shares of a kernel's time that cost models are off by, and more."""
 
 
 def list_spaces(request: Request) -> bytes:
@@ -54,4 +59,13 @@ def _space(source: KernelSource, plan: Plan) -> KernelSpace:
         nanoseconds=sum(costs) / len(costs) if costs else 0.0,
         places=places,
         failure=failure,
+        close=tuple(dict.fromkeys(text for step in steps for text in _close(step))),
     )
+
+
+def _close(step: Step) -> Iterator[str]:
+    """Yield kernels that were not joined with a launch though that was predicted to cost little."""
+    usual = step.cost.nanoseconds if step.cost is not None else 0.0
+    for each in step.boundaries or ():
+        if each.slower is not None and each.slower <= _CLOSE * usual:
+            yield f"{each.source} with {each.target}: {each.slower / usual:.1%} slower as one"

@@ -53,12 +53,11 @@ class CpuBackend(Backend):
 
     def tuning_class(self, architecture: str, threads: int | None) -> str:
         """Return the width of vectors and the number of threads."""
+        from xyntra.targets.cpu.cores import allowed_cores
         from xyntra.targets.cpu.device import host_device
-        from xyntra.targets.cpu.pool import default_threads
 
-        return (
-            f"{self.name}-{host_device().vector_bits}-bits-{threads or default_threads()}-threads"
-        )
+        used = threads or allowed_cores()
+        return f"{self.name}-{host_device().vector_bits}-bits-{used}-threads"
 
     def swept_bytes(self, weights: int) -> int:
         """Return the size of the last cache, where the weights do not fit there."""

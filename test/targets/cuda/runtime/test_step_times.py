@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from xyntra.targets.cuda.calls import step_times as timing
-from xyntra.targets.cuda.calls.step_times import differences, step_times
+from xyntra.targets.cuda.calls.step_times import differences, graph_time, step_times
+from xyntra.targets.table import backend_for
 
 
 @pytest.mark.parametrize("count", [1, 2, 31, 32, 33, 100])
@@ -81,3 +82,14 @@ def test_steps_of_no_launch_take_no_time(monkeypatch: pytest.MonkeyPatch) -> Non
     assert step_times(steps, 0, clock.graph) == [3000, 0, 1500]
     assert len(clock.destroyed) == len(clock.events)
     assert step_times([], 0, clock.graph) == []
+
+
+@pytest.mark.parametrize(("nanoseconds", "launches"), [(0.0, 16), (3e3, 16), (2e4, 5), (1e6, 2)])
+def test_short_kernels_are_timed_many_together(nanoseconds: float, launches: int) -> None:
+    assert backend_for("sm_90a").timed_launches(nanoseconds) == launches
+
+
+def test_a_graph_is_timed_behind_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(timing, "driver", clock.functions)
+    assert graph_time(clock.graph([clock.launch(3000.0)] * 4), 0) == 4000 + 12_000 + 900
