@@ -3,7 +3,7 @@
 
 FOLDER is a checkout of https://github.com/data-apis/array-api-tests with its submodule. What is
 left out is listed in `SKIPPED` with the reason. What pytest needs for it (hypothesis,
-pytest-json-report) may lie in folders of PYTHONPATH; further options are pytest's.
+pytest-json-report) may lie in folders of PYTHONPATH; further options are pytest's: `-k=sort`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="the checkout of array-api-tests")
     parser.add_argument("--examples", type=int, default=2, help="examples a test (2)")
     parser.add_argument("--target", default="cpu", help="where arrays are computed (cpu)")
-    parser.add_argument("tests", nargs="*", default=["array_api_tests"], help="tests to run (all)")
-    options, given = parser.parse_known_args()
+    parser.add_argument("tests", nargs="*", help="tests to run (all)")
+    options, given = parser.parse_known_intermixed_args()
     with tempfile.TemporaryDirectory() as name:
         suite = Path(name) / "suite"
         shutil.copytree(options.folder, suite, ignore=shutil.ignore_patterns(".git"))
@@ -80,8 +80,9 @@ def main() -> int:
             "ARRAY_API_TESTS_SKIP_DTYPES": "complex64,complex128",
             "PYTHONPATH": os.pathsep.join([str(suite), os.getcwd(), *_given_paths()]),
         }
+        tests = options.tests or ["array_api_tests"]
         command = [
-            sys.executable, "-m", "pytest", *options.tests, *given, "-q", "--tb=short",
+            sys.executable, "-m", "pytest", *tests, *given, "-q", "--tb=short",
             "--disable-deadline", "--derandomize", f"--max-examples={options.examples}",
             "-p", "no:cacheprovider",
             "-p", "left_out", "--disable-extension", "fft",

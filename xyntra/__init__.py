@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xyntra.api import compile, devices, load, trace  # noqa: A004
+    from xyntra.array.recorded.settings import device
     from xyntra.config import Config
     from xyntra.errors import XyntraError
     from xyntra.executable import Executable
@@ -25,6 +26,7 @@ __all__ = [
     "Executable",
     "XyntraError",
     "compile",
+    "device",
     "devices",
     "kernel",
     "load",
@@ -36,6 +38,7 @@ _HOMES = {
     "Executable": "executable",
     "XyntraError": "errors",
     "compile": "api",
+    "device": "array.recorded.settings",
     "devices": "api",
     "kernel": "kernels.kernel",
     "load": "api",

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
 import pytest
 
 import xyntra.array as xa
+from xyntra.array import futures
 from xyntra.errors import UnsupportedError
 
 
@@ -26,12 +28,34 @@ def test_submitted_arrays_are_waited_for() -> None:
         return await xa.submit(x * 3.0)
 
     assert asyncio.run(awaited()).tolist() == [0, 3, 6, 9, 12, 15]
-    futures = [xa.submit(x + float(number)) for number in range(3)]
-    assert xa.wait_any(futures, 60) in range(3)
-    found = xa.wait_all(futures, 60)
+    several = [xa.submit(x + float(number)) for number in range(3)]
+    assert xa.wait_any(several, 60) in range(3)
+    found = xa.wait_all(several, 60)
     assert [each.tolist()[0] for each in found] == [0, 1, 2]
     with pytest.raises(TimeoutError):
         xa.wait_any([], 0.0)
+
+
+def test_what_has_not_begun_can_be_cancelled_and_waiting_ends() -> None:
+    x = xa.asarray(np.ones(4, np.float32))
+    xa.submit(x + 1.0).result(60)  # the queue is there
+    going_on = threading.Event()
+    futures._QUEUE[0].submit(lambda: going_on.wait(60))
+    cancelled, kept = x * 5.0, x * 6.0
+    first, second = xa.submit(cancelled), xa.submit(kept)
+    with pytest.raises(TimeoutError):
+        second.result(0.01)
+    with pytest.raises(TimeoutError):
+        xa.wait_all([second], 0.01)
+    with pytest.raises(TimeoutError, match="none of 1 futures"):
+        xa.wait_any([second], 0.01)
+    assert first.cancel()
+    going_on.set()
+    assert second.result(60) is kept
+    assert not second.cancel()
+    with pytest.raises(CancelledError):
+        first.result(60)
+    assert cancelled.tolist() == [5.0] * 4  # by whoever asks for it
 
 
 def test_threads_share_a_graph() -> None:

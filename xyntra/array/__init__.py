@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xyntra.array.arrays import *  # noqa: F403
     from xyntra.array.autograd.checkpoints import *  # noqa: F403
     from xyntra.array.autograd.transforms import *  # noqa: F403
+    from xyntra.array.devices import *  # noqa: F403
     from xyntra.array.dtypes import *  # noqa: F403
     from xyntra.array.dtypes import bool_ as bool
     from xyntra.array.functions.creation import *  # noqa: F403
@@ -44,6 +45,7 @@ _HOMES = {
     "arrays": "Array",
     "autograd.checkpoints": "checkpoint",
     "autograd.transforms": "grad jvp stop_gradient value_and_grad vjp",
+    "devices": "memory",
     "dtypes": """
         ElementType bfloat16 float16 float32 float64 int16 int32 int64 int8 uint16 uint32
         uint64 uint8

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xyntra.array.arrays import Array, node_of, wrap
 from xyntra.array.late import late
@@ -13,7 +13,10 @@ from xyntra.array.recorded.placement import device_of, full_name, keeps_arrays, 
 from xyntra.array.recorded.settings import ArraySettings
 from xyntra.array.recorded.settings import device as computing_on
 
-__all__ = ["moved"]
+if TYPE_CHECKING:
+    from xyntra.targets.array_pool import ArrayPool
+
+__all__ = ["memory", "moved"]
 
 
 @late
@@ -34,3 +37,19 @@ def moved(array: Array, device: Any) -> Array:
     if lies == (full_name(name) if keeps_arrays(name) else None):
         return array
     return wrap(leaf(place(node.value, name), node.meta))
+
+
+def memory(device: str) -> ArrayPool:
+    """Return the pool that arrays on a device take memory of.
+
+    It tells the bytes that arrays hold (`held`), held at most (`peak`), and that wait to be taken
+    again (`waiting`, which `release()` gives back); `limit` may be set.
+
+    Raises:
+        UnsupportedError: arrays of that device lie in the memory of the host, which has no pool.
+        DeviceError: the device is not there.
+    """
+    from xyntra.targets.table import backend_named
+
+    backend = backend_named(device)
+    return backend.pool(backend.locate(device)[1])

@@ -6,18 +6,52 @@ from __future__ import annotations
 from typing import Any, Self
 
 from xyntra.array.late import LATE
+from xyntra.errors import InputError
 
 __all__ = ["Methods"]
 
 
 def _reduction(name: str) -> Any:
-    def method(self: Any, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
+    def method(
+        self: Any, axis: Any = None, *, dtype: Any = None, out: None = None, keepdims: bool = False
+    ) -> Any:
+        _refuse_out(out)
         extra = {} if dtype is None else {"dtype": dtype}
         return LATE[name](self, axis=axis, keepdims=keepdims, **extra)
 
     method.__name__ = name
     method.__doc__ = f"Return `xyntra.array.{name}` of the array."
     return method
+
+
+def _deviation(name: str) -> Any:
+    def method(
+        self: Any,
+        axis: Any = None,
+        *,
+        dtype: Any = None,
+        out: None = None,
+        ddof: float = 0.0,
+        correction: float = 0.0,
+        keepdims: bool = False,
+    ) -> Any:
+        _refuse_out(out)
+        array = self if dtype is None else self.astype(dtype)
+        return LATE[name](array, axis=axis, correction=correction + ddof, keepdims=keepdims)
+
+    method.__name__ = name
+    method.__doc__ = f"Return `xyntra.array.{name}` of the array; numpy calls `correction` `ddof`."
+    return method
+
+
+def _refuse_out(out: Any) -> None:
+    """Refuse memory for a result; numpy's functions pass None."""
+    if out is not None:
+        raise InputError(
+            "array-argument",
+            "arrays are made for results, and take no out=",
+            hint="y[...] = x.sum()",
+        )
 
 
 class Methods:
@@ -41,15 +75,8 @@ class Methods:
     argmax = _reduction("argmax")
     argmin = _reduction("argmin")
 
-    def var(self, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Self:
-        """Return `xyntra.array.var` of the array."""
-        found: Self = LATE["var"](self, axis=axis, correction=correction, keepdims=keepdims)
-        return found
-
-    def std(self, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Self:
-        """Return `xyntra.array.std` of the array."""
-        found: Self = LATE["std"](self, axis=axis, correction=correction, keepdims=keepdims)
-        return found
+    var = _deviation("var")
+    std = _deviation("std")
 
     def copy(self) -> Self:
         """Return an array of its own with the same elements."""

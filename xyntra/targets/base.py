@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
     from xyntra.plan.plan import Plan, Port
+    from xyntra.targets.array_pool import ArrayPool
     from xyntra.targets.launch_resources import LaunchResources
 
 CALLS = "xyntra.calls"
@@ -418,6 +419,12 @@ class Backend(ABC):
             InputError: the array cannot be read.
             DeviceError: there is no such device, it failed, or has not so much memory.
         """
+        raise UnsupportedError(
+            "array-device", f"arrays lie in the memory of the host for {self.device_name(ordinal)}"
+        )
+
+    def pool(self, ordinal: int) -> ArrayPool:
+        """Return the memory of arrays on a device; errors as those of `place`."""
         raise UnsupportedError(
             "array-device", f"arrays lie in the memory of the host for {self.device_name(ordinal)}"
         )

@@ -31,7 +31,7 @@ def compute(*arrays: Any) -> None:
 
 @late
 def asarray(
-    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+    obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None
 ) -> Array:
     """Return an array of what is given: an array, numbers of Python, or nested lists of them.
 
@@ -109,7 +109,7 @@ def _full(shape: Any, value: Any, dtype: ElementType) -> Array:
     return wrap(LazyNode("full", (), (("value", value),), meta_of(shape_of(shape), dtype)))
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Return an array whose elements all are `fill_value`, in the default type of its kind."""
     if isinstance(fill_value, bool | int | float):
         kind = as_dtype(type(fill_value)) if dtype is None else as_dtype(dtype)
@@ -119,17 +119,17 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     return _on(device, wrap(broadcast(node, shape_of(shape))))
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Return an array of zeros."""
     return _on(device, _full(shape, 0, default_float if dtype is None else as_dtype(dtype)))
 
 
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Return an array of ones."""
     return _on(device, _full(shape, 1, default_float if dtype is None else as_dtype(dtype)))
 
 
-def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Return an array to be written to; its elements are zeros, so that no one reads garbage."""
     return zeros(shape, dtype=dtype, device=device)
 
@@ -139,29 +139,29 @@ def _like(x: Any, value: Any, dtype: Any) -> Array:
     return _full(meta.shape, value, meta.dtype if dtype is None else as_dtype(dtype))
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
+def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
     """Return zeros of the shape and the type of an array."""
     return _on(device, _like(x, 0, dtype))
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
+def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
     """Return ones of the shape and the type of an array."""
     return _on(device, _like(x, 1, dtype))
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
+def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
     """Return an array to be written to, of the shape and the type of another."""
     return zeros_like(x, dtype=dtype, device=device)
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Return an array of the shape and the type of another, with one value for all elements."""
     meta = as_node(x).meta
     return full(meta.shape, fill_value, dtype=meta.dtype if dtype is None else dtype, device=device)
 
 
 def arange(
-    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+    start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
 ) -> Array:
     """Return the numbers from `start` (0 where it is alone) to below `stop`, `step` apart.
 
@@ -227,12 +227,12 @@ def _triangle(x: Any, k: int, upper: bool) -> Array:
     return wrap(LazyNode("triangle", (a,), (("k", k), ("upper", upper)), a.meta))
 
 
-def tril(x: Any, /, *, k: int = 0) -> Array:
+def tril(x: Any, /, k: int = 0) -> Array:
     """Return each matrix with zeros above the diagonal `k`."""
     return _triangle(x, k, False)
 
 
-def triu(x: Any, /, *, k: int = 0) -> Array:
+def triu(x: Any, /, k: int = 0) -> Array:
     """Return each matrix with zeros below the diagonal `k`."""
     return _triangle(x, k, True)
 

@@ -305,7 +305,7 @@ def taken(node: LazyNode, places: LazyNode, axis: int) -> LazyNode:
     return LazyNode("gather", (node, places), (("dims", (axis,)),), meta)
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Array:
+def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
     """Return the elements along `axis` at the places `indices`."""
     node, places = as_node(x), as_node(indices)
     if axis is None:
@@ -342,7 +342,7 @@ def _along(x: Any, indices: Any, axis: int) -> tuple[LazyNode, LazyNode, int]:
     return broadcast(node, tuple(spread)), broadcast(places, tuple(wide)), place
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Array:
+def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Array:
     """Return for each place of `indices` the element of its row along `axis`."""
     node, places, place = _along(x, indices, axis)
     meta = meta_of(places.meta.shape, node.meta.dtype)
@@ -352,7 +352,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Array:
 
 
 def put_along_axis(
-    x: Any, indices: Any, values: Any, /, *, axis: int = -1, accumulate: bool = False
+    x: Any, indices: Any, values: Any, /, axis: int = -1, *, accumulate: bool = False
 ) -> Array:
     """Return the array with values written to (or added at) places of rows along `axis`."""
     node, places, place = _along(x, indices, axis)

@@ -150,7 +150,7 @@ def squeeze(x: Any, /, axis: Any) -> Array:
     return view_of(array, ("reshape", shape))
 
 
-def flip(x: Any, /, *, axis: Any = None) -> Array:
+def flip(x: Any, /, axis: Any = None) -> Array:
     """Return the array with the order of elements along `axis` (all) reversed, as a view."""
     array = asarray(x)
     return view_of(array, ("flip", axes_of(axis, array.ndim)))
@@ -179,7 +179,7 @@ def joined(nodes: Sequence[LazyNode], axis: int) -> LazyNode:
     return LazyNode("concat", tuple(filled), (("axis", axis),), meta_of(tuple(shape), dtype))
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Any], /, axis: int | None = 0) -> Array:
     """Return arrays one behind the other along `axis`; flattened first with None.
 
     Raises:
@@ -207,7 +207,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
     return wrap(joined(nodes, place))
 
 
-def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Array:
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> Array:
     """Return arrays of one shape along a new dimension."""
     nodes = [as_node(each) for each in arrays]
     if not nodes:
@@ -233,7 +233,7 @@ def part(node: LazyNode, axis: int, start: int, size: int) -> LazyNode:
     return slice_(node, starts, sizes, (1,) * len(shape))
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: Any, /, axis: int = 0) -> tuple[Array, ...]:
     """Return the arrays that lie along a dimension, which they do not have."""
     a = as_node(x)
     shape = a.meta.shape
@@ -244,7 +244,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     )
 
 
-def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Array:
+def roll(x: Any, /, shift: Any, axis: Any = None) -> Array:
     """Return the array with elements moved along dimensions; those that leave come in again."""
     a = as_node(x)
     if axis is None:
@@ -265,7 +265,7 @@ def _rolled(a: LazyNode, axis: int, amount: int) -> LazyNode:
     return joined([part(a, axis, cut, size - cut), part(a, axis, 0, cut)], axis)
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Array:
+def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
     """Return each element along a dimension `repeats` times; counts of an array are read now."""
     a = as_node(x)
     if axis is None:

@@ -75,40 +75,40 @@ def _accumulated(dtype: ElementType) -> ElementType:
 
 @late
 def sum(  # noqa: A001  (the standard's name)
-    x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
+    x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False
 ) -> Array:
     """Return the sum of elements along `axis` (all); of small integers in 64 bits."""
     return _total("sum", x, axis, dtype, keepdims)
 
 
 @late
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def prod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
     """Return the product of elements along `axis` (all); of small integers in 64 bits."""
     return _total("prod", x, axis, dtype, keepdims)
 
 
 @late
-def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:  # noqa: A001
+def max(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:  # noqa: A001
     """Return the largest elements along `axis` (all); NaN where there is one."""
     a = as_node(x)
     return wrap(reduced("max", a, axis, keepdims, a.meta.dtype))
 
 
 @late
-def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:  # noqa: A001
+def min(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:  # noqa: A001
     """Return the smallest elements along `axis` (all); NaN where there is one."""
     a = as_node(x)
     return wrap(reduced("min", a, axis, keepdims, a.meta.dtype))
 
 
 @late
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:  # noqa: A001
+def any(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:  # noqa: A001
     """Tell whether any element along `axis` (all) is not zero."""
     return wrap(reduced("any", as_node(x), axis, keepdims, bool_))
 
 
 @late
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:  # noqa: A001
+def all(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:  # noqa: A001
     """Tell whether all elements along `axis` (all) are not zero."""
     return wrap(reduced("all", as_node(x), axis, keepdims, bool_))
 
@@ -119,14 +119,14 @@ def _float(x: Any) -> LazyNode:
 
 
 @late
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def mean(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     """Return the mean of elements along `axis` (all)."""
     a = _float(x)
     return wrap(reduced("mean", a, axis, keepdims, a.meta.dtype))
 
 
 @late
-def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
     """Return the squared distances from the mean, summed, over their number less `correction`."""
     return wrap(_variance(_float(x), axis, correction, keepdims))
 
@@ -141,12 +141,12 @@ def _variance(a: LazyNode, axis: Any, correction: float, keepdims: bool) -> Lazy
 
 
 @late
-def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def std(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
     """Return the square root of `var`."""
     return wrap(unary("sqrt", _variance(_float(x), axis, correction, keepdims)))
 
 
-def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     """Return how many elements along `axis` (all) are not zero."""
     a = as_node(x)
     flags = numbers("not_equal", COMPARE, a, 0 if a.meta.dtype is not bool_ else False)
@@ -172,13 +172,13 @@ def _place(op: str, x: Any, axis: Any, keepdims: bool) -> Array:
 
 
 @late
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
     """Return the first place of the largest element along `axis`; in row-major order for None."""
     return _place("argmax", x, axis, keepdims)
 
 
 @late
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
     """Return the first place of the smallest element along `axis`; in row-major order for None."""
     return _place("argmin", x, axis, keepdims)
 
@@ -207,14 +207,14 @@ def _scanned(op: str, start: int, x: Any, axis: Any, dtype: Any, include_initial
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False
 ) -> Array:
     """Return the sums of elements up to each one along `axis`."""
     return _scanned("cumulative_sum", 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False
 ) -> Array:
     """Return the products of elements up to each one along `axis`."""
     return _scanned("cumulative_prod", 1, x, axis, dtype, include_initial)
@@ -239,12 +239,12 @@ def diff(
     return wrap(a)
 
 
-def softmax(x: Any, /, *, axis: int = -1) -> Array:
+def softmax(x: Any, /, axis: int = -1) -> Array:
     """Return exp(x) over its sum along `axis`."""
     return _along("softmax", x, axis)
 
 
-def log_softmax(x: Any, /, *, axis: int = -1) -> Array:
+def log_softmax(x: Any, /, axis: int = -1) -> Array:
     """Return the logarithm of `softmax`."""
     return _along("log_softmax", x, axis)
 
@@ -257,7 +257,7 @@ def _along(op: str, x: Any, axis: int) -> Array:
     return wrap(LazyNode(op, (a,), (("axis", place),), a.meta))
 
 
-def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def logsumexp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     """Return the logarithm of the sum of exp(x) along `axis` (all), without overflow."""
     a = _float(x)
     axes = axes_of(axis, len(a.meta.shape))

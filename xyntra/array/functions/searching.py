@@ -62,19 +62,19 @@ def _ordered(op: str, x: Any, axis: int, descending: bool) -> Array:
     return wrap(LazyNode(op, (a,), attrs, meta))
 
 
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
     """Return the array sorted along `axis`; NaN comes last, or first where it descends."""
     del stable  # equal elements keep their order in any case
     return _ordered("sort", x, axis, descending)
 
 
-def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def argsort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
     """Return the places that sort the array along `axis`; equal elements keep their order."""
     del stable
     return _ordered("argsort", x, axis, descending)
 
 
-def top_k(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Array, Array]:
+def top_k(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> tuple[Array, Array]:
     """Return the `k` largest or smallest elements along `axis` in order, and their places."""
     a = as_node(x)
     place = axis_of(axis, len(a.meta.shape))

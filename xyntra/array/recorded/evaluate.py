@@ -109,23 +109,35 @@ def settle(nodes: Sequence[LazyNode], values: Sequence[Any]) -> None:
 
 
 def _set_number(node: LazyNode) -> None:
-    import numpy as np
-
-    with np.errstate(all="ignore"):
-        node.value = np.array(node.attrs[0]).astype(node.meta.dtype.numpy)
+    node.value = _element(node, node.attrs[0])
 
 
 def _filled(nodes: list[LazyNode]) -> list[LazyNode]:
-    """Give arrays without elements their values; return the others."""
+    """Give arrays without elements, or of one number, their values; return the others."""
     rest = []
     for node in nodes:
-        if node.meta.size:
-            rest.append(node)
-        else:
+        if not node.meta.size:
             import numpy as np
 
             _settle(node, np.zeros(node.meta.shape, node.meta.dtype.numpy))
+        elif node.op == "full":
+            _settle(node, _full(node))
+        else:
+            rest.append(node)
     return rest
+
+
+def _full(node: LazyNode) -> Any:
+    """Return an array of one number; zeros take no time before they are written to."""
+    import numpy as np
+
+    meta, element = node.meta, _element(node, dict(node.attrs)["value"])
+    if any(element.tobytes()):  # as those of -0.0
+        found = np.full(meta.shape, element, meta.dtype.numpy)
+    else:
+        found = np.zeros(meta.shape, meta.dtype.numpy)
+    target = ArraySettings.target
+    return place(found, target) if keeps_arrays(target) else found
 
 
 def _call(graph: Graph, outputs: list[LazyNode]) -> GraphCall:

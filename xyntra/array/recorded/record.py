@@ -129,8 +129,20 @@ def numbers(op: str, family: str, a: LazyNode, value: Any, reverse: bool = False
             dtype = result if family == FLOAT else dtype
             found = meta_of(a.meta.shape, result), meta_of((), dtype), attrs
             _NUMBERS[key] = found
+    if op == "pow" and type(value) is int and value < 0 and not reverse:
+        _check_power(found[0].dtype, value)
     other = number(value, found[1])
     return LazyNode(op, (other, a) if reverse else (a, other), found[2], found[0])
+
+
+def _check_power(dtype: ElementType, value: int) -> None:
+    if dtype.kind != "f":
+        raise InputError(
+            "array-number",
+            f"elements of {dtype.name} to the power {value} are no integers",
+            place=user_place(),
+            hint="x.astype(xa.float32) ** -1, or xa.reciprocal",
+        )
 
 
 def unary(op: str, a: LazyNode) -> LazyNode:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
     from xyntra.passes.lower.kernels.schedule_place import SchedulePlace
     from xyntra.plan.artifact import Artifact
+    from xyntra.targets.array_pool import ArrayPool
     from xyntra.targets.launch_resources import LaunchResources
 
 __all__ = ["BACKEND"]
@@ -171,6 +172,12 @@ class CudaBackend(Backend):
         from xyntra.targets.cuda.driver.gpu import gpu
 
         return placed(array, gpu(ordinal))
+
+    def pool(self, ordinal: int) -> ArrayPool:
+        """Return the memory that arrays on a GPU take."""
+        from xyntra.targets.cuda.driver.gpu import gpu
+
+        return gpu(ordinal).blocks
 
     def devices(self) -> Mapping[str, Device]:
         """Return every GPU that code can be generated for; none without a driver."""

@@ -15,19 +15,32 @@ class DeviceBlocks:
 
     A block that was given back is taken again only by work on the same stream, which runs after
     whatever still uses it there.
+
+    Attributes:
+        held: bytes of blocks that arrays have.
+        peak: the most that they had.
+        waiting: bytes of blocks that wait to be taken again.
+        limit: the most bytes that all blocks may have; None for what the GPU has.
     """
 
     def __init__(self) -> None:
         self._free: dict[tuple[int, int], list[DeviceMemory]] = {}
-        self._waiting = 0
+        self.held = 0
+        self.peak = 0
+        self.waiting = 0
+        self.limit: int | None = None
 
     def take(self, nbytes: int, stream: int) -> DeviceMemory:
         """Return memory for `nbytes` that `stream` may write; the GPU's context is current.
 
         Raises:
-            DeviceError: `gpu-memory`.
+            DeviceError: `gpu-memory`: the GPU has not so much, or the limit is reached.
         """
-        return self.take_free(nbytes, stream) or self._new(_rounded(nbytes))
+        found = self.take_free(nbytes, stream)
+        if found is None:
+            found = self._new(_rounded(nbytes))
+            self._count(found.nbytes)
+        return found
 
     def take_free(self, nbytes: int, stream: int) -> DeviceMemory | None:
         """As `take`, of what was given back; None where there is nothing. It asks no driver."""
@@ -36,25 +49,55 @@ class DeviceBlocks:
             block = self._free[size, stream].pop()
         except (KeyError, IndexError):  # another thread may have taken the last
             return None
-        self._waiting -= size
+        self.waiting -= size
+        self._count(size)
         return block
 
     def give_back(self, block: DeviceMemory, stream: int) -> None:
         """Let later work on `stream` reuse a block."""
-        if self._waiting + block.nbytes > _KEPT:
+        self.held -= block.nbytes
+        if self.waiting + block.nbytes > _KEPT:
             return  # the driver waits for the GPU before it takes memory back
-        self._waiting += block.nbytes
+        self.waiting += block.nbytes
         self._free.setdefault((block.nbytes, stream), []).append(block)
 
+    def release(self) -> None:
+        """Give what waits back to the driver."""
+        self._free = {}
+        self.waiting = 0
+
+    def _count(self, size: int) -> None:
+        self.held += size
+        self.peak = max(self.peak, self.held)
+
     def _new(self, size: int) -> DeviceMemory:
+        if self.limit is not None and self.held + self.waiting + size > self.limit:
+            self.release()
+            if self.held + size > self.limit:
+                raise self._refused(size, f"the limit is {self.limit:,}")
         try:
             return DeviceMemory(size)
         except DeviceError as error:
-            if error.code != "gpu-memory" or not self._free:
+            if error.code != "gpu-memory":
                 raise
-        self._free = {}
-        self._waiting = 0
-        return DeviceMemory(size)
+            if not self._free:
+                raise self._refused(size, error.cause) from None
+        self.release()
+        try:
+            return DeviceMemory(size)
+        except DeviceError as error:
+            raise self._refused(size, error.cause) from None
+
+    def _refused(self, size: int, why: str | None) -> DeviceError:
+        """Return the error that says what holds memory."""
+        return DeviceError(
+            "gpu-memory",
+            f"an array of {size:,} bytes has no room on the GPU",
+            cause=f"arrays hold {self.held:,} bytes, at most {self.peak:,} so far; executables,"
+            f" and other programs, have memory of their own" + (f"; {why}" if why else ""),
+            hint="let go of arrays and executables, or compute on less at once; what a function"
+            " keeps for its gradient, xa.checkpoint computes again",
+        )
 
 
 def _rounded(nbytes: int) -> int:
