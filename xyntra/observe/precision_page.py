@@ -45,7 +45,8 @@ table { border-collapse: collapse; width: 100% }
 th, td { text-align: right; padding: .3em .7em; border-bottom: 1px solid var(--line);
   font-variant-numeric: tabular-nums }
 th:first-child, td:first-child, td.name { text-align: left }
-svg { width: 100%; height: auto } svg text { font: 12px system-ui, sans-serif; fill: var(--ink) }
+svg { width: 100%; height: auto } svg text { font: 12px system-ui, sans-serif; fill: var(--ink);
+  paint-order: stroke; stroke: var(--page); stroke-width: 3px }
 svg .faint { fill: var(--faint) } svg line { stroke: var(--line) }
 .bar { display: grid; grid-template-columns: 22em 1fr 6em; gap: .8em; align-items: center }
 .bar span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
@@ -145,6 +146,7 @@ def _chart(costs: Sequence[PrecisionCost]) -> str:
         f'</text><text class="faint" x="{_LEFT}" y="{_TOP - 8}">error, relative to f32</text>'
     )
     placed: list[tuple[float, float]] = []
+    labels = []  # above all points
     for cost, time, error in zip(costs, times, [0.0, *errors], strict=True):
         height, left = y.at(max(none, min(error, 1e9))), x.at(time)
         colour = _COLOURS.get(cost.precision, "#59636e")
@@ -153,11 +155,9 @@ def _chart(costs: Sequence[PrecisionCost]) -> str:
         while any(abs(left - a) < _LABEL[0] and abs(line - b) < _LABEL[1] for a, b in placed):
             line -= _LABEL[1]  # above the label that is there
         placed.append((left, line))
-        lines.append(
-            f'<circle cx="{left:.1f}" cy="{height:.1f}" r="6" fill="{colour}"/>'
-            f'<text x="{left + 10:.1f}" y="{line + 4:.1f}">{escape(label)}</text>'
-        )
-    return "\n".join([*lines, "</svg>\n"])
+        lines.append(f'<circle cx="{left:.1f}" cy="{height:.1f}" r="6" fill="{colour}"/>')
+        labels.append(f'<text x="{left + 10:.1f}" y="{line + 4:.1f}">{escape(label)}</text>')
+    return "\n".join([*lines, *labels, "</svg>\n"])
 
 
 def _table(costs: Sequence[PrecisionCost]) -> str:
