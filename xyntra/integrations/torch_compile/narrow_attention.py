@@ -10,6 +10,7 @@ products of f32. Kernels that are written for attention round probabilities and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import torch
 
@@ -17,7 +18,7 @@ from xyntra.integrations.torch_compile.support import is_operator
 
 __all__ = ["STEPS", "narrow_products"]
 
-Node = torch.fx.Node
+Node: TypeAlias = torch.fx.Node
 STEPS = frozenset(
     """
     _to_copy clone expand mul permute reshape slice squeeze transpose unsqueeze view

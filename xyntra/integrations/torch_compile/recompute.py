@@ -11,7 +11,7 @@ one kernel that holds no scores, and keeps the queries, keys and values alone (D
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch._functorch.partitioners import min_cut_rematerialization_partition
@@ -22,7 +22,7 @@ from xyntra.integrations.torch_compile.support import is_operator, is_random
 
 __all__ = ["attention_scores", "has_matrix_units", "partition"]
 
-Node = torch.fx.Node
+Node: TypeAlias = torch.fx.Node
 _PRODUCTS = frozenset({"bmm", "mm"})
 _SOFTMAX = frozenset({"_softmax", "_safe_softmax"})
 _BETWEEN = frozenset(
@@ -58,7 +58,7 @@ def partition(
 
 def has_matrix_units(device: torch.device) -> bool:
     """Tell whether products of 16 bits are faster on a device than those of f32."""
-    return device.type == "cuda"
+    return bool(device.type == "cuda")
 
 
 def attention_scores(graph: torch.fx.Graph, outputs: int) -> list[Node]:
@@ -69,7 +69,7 @@ def attention_scores(graph: torch.fx.Graph, outputs: int) -> list[Node]:
         outputs: how many results, the first ones, are the forward's.
     """
     (end,) = (node for node in graph.nodes if node.op == "output")
-    results = [each for each in end.args[0][:outputs] if isinstance(each, Node)]
+    results = [each for each in end.args[0][:outputs] if isinstance(each, torch.fx.Node)]
     forward = _ancestors(results)
     found: list[Node] = []
     for node in graph.nodes:
@@ -112,7 +112,7 @@ def _product_before(softmax: Node) -> Node | None:
     waiting, seen = [softmax.args[0]], set()
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, Node) or node in seen:
+        if not isinstance(node, torch.fx.Node) or node in seen:
             continue
         seen.add(node)
         if is_operator(node, _PRODUCTS):

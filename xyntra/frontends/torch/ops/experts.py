@@ -29,9 +29,10 @@ def histogram(node: AtenNode) -> Tensor:
     x = b.reshape(x, [int(np.prod(x.shape, dtype=np.int64))])
 
     def place(v: Scalar) -> Scalar:
-        found = ((v - low) * bins / (high - low)).cast(_INDEX)
+        found: Scalar = ((v - low) * bins / (high - low)).cast(_INDEX)
         last = (found < bins).select(found, bins - 1)
-        return ((v >= low) & (v <= high)).select(last, -1)
+        inside: Scalar = ((v >= low) & (v <= high)).select(last, -1)
+        return inside
 
     places = b.map(place, x, dtype=_INDEX)
     columns = b.reshape(places, [1, x.shape[0]])
