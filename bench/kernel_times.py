@@ -109,8 +109,8 @@ def _rows(executable: Executable) -> list[dict[str, Any]]:
             "predicted": kernel.predicted,
             "bound": kernel.bound,
             "schedules": list(kernel.schedules),
-            "nanoseconds": statistics.median(taken),
-            "least": min(taken),
+            "nanoseconds": max(statistics.median(taken), 1),
+            "least": max(min(taken), 1),
             "launches": occupied.get(number, []),
         }
         for number, (kernel, taken) in enumerate(zip(executable.kernels, times, strict=True))

@@ -196,7 +196,7 @@ def leaves(entry: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
 
 # What is for people to read, and has no part in a call.
 _SPEAKS = {"cost", "boundaries", "unfused", "operations", "flops", "kind", "schedules", "source"}
-_SPEAKS |= {"nodes", "parameter_file", "name", "fixed_by", "fallbacks", "tuned"}
+_SPEAKS |= {"nodes", "parameter_file", "name", "fixed_by", "fallbacks", "tuned", "packaged"}
 _APART = (("weights_apart",), True)  # which is a model that is given its weights
 _OTHERS: tuple[Any, ...] = (-1, 1 << 70, 10**400, 0.5, True, "x", "", None, [], [[]], {})
 

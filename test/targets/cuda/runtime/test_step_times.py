@@ -29,6 +29,13 @@ def test_what_a_graph_costs_counts_for_no_step(count: int) -> None:
     assert sum(found) == pytest.approx(sum(taken), rel=0.05)
 
 
+def test_steps_that_noise_makes_alike_share_their_time() -> None:
+    # The last two runs took no longer than the one ahead of them.
+    ends = {1: 100.0, 2: 200.0, 3: 320.0, 4: 310.0, 5: 300.0}
+    found = differences(lambda ahead, timed: ends[len(timed)], [50.0] * 4)
+    assert found == pytest.approx([100.0, 110 / 3, 110 / 3, 110 / 3])
+
+
 def test_noise_makes_no_time_negative() -> None:
     generator = random.Random(7)
     found = differences(lambda ahead, timed: 1e4 + generator.uniform(0, 500), [1e3] * 40)

@@ -9,7 +9,7 @@ with what the steps before have left in the caches. Differences add up to the ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from statistics import median
@@ -114,8 +114,7 @@ def differences(measure: Measure, estimates: Sequence[float]) -> list[float]:
         # The step ahead of them is in all graphs: what it costs to begin one is, too.
         runs = [(ahead[-1], *range(start, end)) for end in (start, *(n + 1 for n in numbers))]
         passes = [[measure(ahead, each) for each in runs] for _ in range(_PASSES)]
-        ends = _rising(median(times) for times in zip(*passes, strict=True))
-        found += [after - before for before, after in pairwise(ends)]
+        found += _rises([median(times) for times in zip(*passes, strict=True)])
     return found
 
 
@@ -129,12 +128,25 @@ def _ahead(start: int, estimates: Sequence[float]) -> tuple[int, ...]:
     return tuple(reversed(numbers))
 
 
-def _rising(times: Iterator[float]) -> Iterator[float]:
-    """Yield times of longer and longer runs: noise apart, each is no less than the one before."""
-    most = 0.0
+def _rises(times: Sequence[float]) -> list[float]:
+    """Return by how much each of longer and longer runs takes longer than the one before.
+
+    Noise apart, none takes less: neighbours that contradict that are pooled (isotonic regression),
+    and those that are one pool share its rise, since nothing tells them apart.
+    """
+    pools: list[tuple[float, int]] = []
     for each in times:
-        most = max(most, each)
-        yield most
+        mean, count = each, 1
+        while pools and pools[-1][0] > mean:
+            before, many = pools.pop()
+            mean = (mean * count + before * many) / (count + many)
+            count += many
+        pools.append((mean, count))
+    (first, count), *_ = pools
+    found = [0.0] * (count - 1)
+    for (before, _), (mean, count) in pairwise([(first, 0), *pools[1:]]):
+        found += [(mean - before) / count] * count
+    return found
 
 
 def _between_events(steps: Sequence[Step], events: Sequence[Any], stream: int) -> list[float]:
