@@ -32,10 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "compare":
         from bench.webgpu.compare import compare
 
-        found = [
-            compare(name, options.target, options.models, options.calls) for name in options.names
-        ]
-        return 0 if all(found) else 1
+        given = (options.target, options.models, options.calls, options.output)
+        return compare(options.names, *given)
     if options.command == "first":
         from bench.webgpu.first_call import print_first_call
 
@@ -44,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "contest":
         from bench.webgpu.contest import contest
 
-        given = (options.rounds, options.entrants, options.driver, options.output)
-        return contest(options.names, options.models, *given)
+        entrants = (options.rounds, options.entrants, options.driver, options.output)
+        return contest(options.names, options.models, *entrants)
     patterns = options.names or ["*"]
 
     def is_chosen(name: str) -> bool:
@@ -74,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("names", nargs="+", metavar="NAME", choices=list(REGISTRY))
     compare.add_argument("--models", type=Path, default=DEFAULT_FOLDER, help="default: models/")
     compare.add_argument("--calls", type=int, default=10, help="default: 10")
+    compare.add_argument("--output", type=Path, help="write a record here, as JSON")
     contest = commands.add_parser("contest", help="in Chromium, beside onnxruntime-web")
     contest.add_argument("names", nargs="+", metavar="NAME", choices=list(REGISTRY))
     contest.add_argument("--models", type=Path, default=DEFAULT_FOLDER, help="default: models/")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is reached beside wgpu's Python interface, and that interface where it is not."""
+"""Reads memory of the GPU beside wgpu's Python interface, or through it."""
 
 from __future__ import annotations
 

@@ -107,18 +107,18 @@ def mapped_bytes(device: Any, buffer: Any) -> Iterator[Bytes]:
     told: list[tuple[int, str]] = []
     is_told = threading.Event()
 
-    @ffi.callback("void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)")
     def tell(status: int, message: Any, _first: Any, _second: Any) -> None:
         told.append((status, from_c_string_view(message)))
         is_told.set()
 
-    struct.callback = tell
-    _WAITING.append(tell)
+    callback = ffi.callback("void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)", tell)
+    struct.callback = callback
+    _WAITING.append(callback)
     start(mapped, lib.WGPUMapMode_Read, 0, buffer.size, struct)
     poll(own, True, ffi.NULL)
     if not is_told.wait(_PATIENCE):
         raise RuntimeError("the GPU does not say whether it is done")
-    _WAITING.remove(tell)
+    _WAITING.remove(callback)
     status, message = told[0]
     if status != lib.WGPUMapAsyncStatus_Success:
         raise RuntimeError(f"the results could not be read: {message}")

@@ -19,6 +19,8 @@ from xyntra.passes.lower.gpu.conv.choice import is_windowed
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
 from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
+from xyntra.passes.lower.gpu.emitters.contractions import told_windows
+from xyntra.passes.lower.gpu.matmul.staging import contiguous_lanes, runs_deep
 from xyntra.passes.lower.gpu.stages.generalize_copies import copying
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
 from xyntra.passes.lower.loops.memrefs import allocate, written_by
@@ -127,6 +129,35 @@ def _in_order(padding: Padding) -> Padding:
     return replace(padding, image=image)
 
 
-def _plan(group: ContractionGroup, device: GpuDevice) -> MmaPlan | FmaPlan | None:
+@dataclass(frozen=True)
+class _Read:
+    """How threads read a factor of a contraction: so many elements at once, and along steps."""
+
+    contiguous: int
+    runs_deep: bool
+
+
+@dataclass(frozen=True)
+class _ThreadsPlan:
+    """A contraction in tiles of any type, which every GPU computes."""
+
+    group: ContractionGroup
+
+    def factor(self, number: int) -> _Read:
+        """Return how a factor is read."""
+        nest, roles = self.group.nest, self.group.roles
+        access = nest.inputs[number]
+        loops = roles.rows if number == roles.left else roles.columns
+        deep = runs_deep(access, loops, roles.reductions)
+        fast = (roles.reductions if deep or not loops else loops)[-1]
+        windows = self.group.windows if number == self.group.image else ()
+        return _Read(contiguous_lanes(nest, access, fast, windows), deep)
+
+
+def _plan(group: ContractionGroup, device: GpuDevice) -> MmaPlan | FmaPlan | _ThreadsPlan | None:
     """Return how a contraction is computed, if by something that can read around padding."""
-    return plan_on_warps(group, device) or plan_on_cores(group, device)
+    plan = plan_on_warps(group, device) or plan_on_cores(group, device)
+    if plan is not None or told_windows(group, device) is not None:
+        return plan
+    is_simt = bool(group.roles.columns) and not (group.slices or group.pairing)
+    return _ThreadsPlan(group) if is_simt else None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import Schedule
+from xyntra.passes.analysis.owners import constant_number
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.conv.choice import choose_windows
 from xyntra.passes.lower.gpu.conv.pooling import emit_pooling, pooling_of
@@ -115,16 +116,16 @@ def _plan_simt(group: ContractionGroup, choices: SimtChoices, device: GpuDevice)
     refuse_rows(group)
     if not group.roles.columns:
         raise Impossible("cannot compute products without columns")
-    if group.windows or group.image is not None:
-        raise Impossible("cannot read around the padding of an image")
+    if group.outside is not None and constant_number(group.outside) != 0:
+        raise Impossible("takes nothing but zeros for what is outside of an image")
     shapes = simt_shapes(group.nest, group.roles, group.initial, device)
     allowed = {_of_simt(shape): shape for shape in shapes}
     if choices not in allowed:
         raise Impossible("has no such tiles")
     shape = allowed[choices]
-    return lambda shared: emit_simt(
-        group.nest, group.roles, group.initial, group.epilogue, shared, shape, device
-    )
+    windows = {} if group.image is None else {group.image: group.windows}
+    computed = (group.nest, group.roles, group.initial, group.epilogue)
+    return lambda shared: emit_simt(*computed, shared, shape, device, windows)
 
 
 def _plan_windows(group: ContractionGroup, choices: WindowChoices, device: GpuDevice) -> Code:

@@ -8,13 +8,14 @@ Dense Linear Algebra", 2008, with the loads of the next part moved ahead).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
@@ -32,7 +33,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.gpu.matmul.result import Result
 from xyntra.passes.lower.gpu.matmul.roles import Roles, extents, size
-from xyntra.passes.lower.gpu.matmul.staging import Staging
+from xyntra.passes.lower.gpu.matmul.staging import Staging, Start
 from xyntra.passes.lower.gpu.matmul.tile_shape import (
     SHAPES,
     VECTOR,
@@ -46,6 +47,7 @@ from xyntra.passes.lower.loops.loop_builder import Position
 
 _UNROLLED = 4  # steps of the reduction
 _ROW, _COLUMN = -1, -2  # keys of a position: the number of the tile
+Windows = Mapping[int, tuple[ImagePosition, ...]]
 
 
 def emit_simt(
@@ -56,6 +58,7 @@ def emit_simt(
     shared: SharedMemory,
     shape: TileShape,
     device: GpuDevice,
+    windows: Windows | None = None,
 ) -> LaunchShape:
     """Emit a contraction for a launch of the returned shape.
 
@@ -67,9 +70,10 @@ def emit_simt(
         shared: where parts of the factors are kept.
         shape: of the tiles.
         device: that the code is for.
+        windows: by number of a factor, the dimensions in which it is read outside of its memory.
     """
     sizes = _sizes(nest, roles)
-    tile = _Tile.placed(nest, roles, shape, shared, device)
+    tile = _Tile.placed(nest, roles, shape, shared, device, windows or {})
     accumulators = tile.accumulators(initial)
     buffer = shared.allocate(Result.elements(shape), initial.type)
     corner = TilePosition(tile.position, tile.first_row, tile.first_column)
@@ -136,6 +140,7 @@ class _Tile:
         shape: TileShape,
         shared: SharedMemory,
         device: GpuDevice,
+        windows: Windows,
     ) -> _Tile:
         down = -(-size(nest, roles.rows) // shape.rows)
         across = -(-size(nest, roles.columns) // shape.columns)
@@ -147,7 +152,7 @@ class _Tile:
             size_of_team = i32(shape.threads)
             team, thread = arith.divui(thread, size_of_team), arith.remui(thread, size_of_team)
         member = (team, thread)
-        how = (shape, member, shared, device.vector_memory)
+        how = (shape, member, shared, device.vector_memory, windows)
         threads = i32(shape.thread_grid[1])
         return cls(
             nest,
@@ -189,7 +194,7 @@ class _Tile:
 
     def _parts_ahead(
         self,
-        starts: Sequence[Sequence[ir.Value]],
+        starts: Sequence[Sequence[Start]],
         carried: Sequence[ir.Value],
         limit: int,
         parts: int,
@@ -213,7 +218,7 @@ class _Tile:
 
     def _all_parts(
         self,
-        starts: Sequence[Sequence[ir.Value]],
+        starts: Sequence[Sequence[Start]],
         carried: Sequence[ir.Value],
         limit: int,
         parts: int,
@@ -245,7 +250,7 @@ class _Tile:
         return arith.select(is_first, initial, combiner.start())
 
     def _load(
-        self, starts: Sequence[Sequence[ir.Value]], step: ir.Value, limit: int
+        self, starts: Sequence[Sequence[Start]], step: ir.Value, limit: int
     ) -> list[ir.Value]:
         left, right = starts
         return [*self.left.load(left, step, limit), *self.right.load(right, step, limit)]
@@ -348,6 +353,7 @@ def _staging(
     member: tuple[ir.Value, ir.Value],
     shared: SharedMemory,
     in_vectors: bool,
+    windows: Windows,
 ) -> Staging:
     access = nest.inputs[factor]
     team, thread = member
@@ -357,5 +363,6 @@ def _staging(
     start = arith.muli(team, i32(elements))
     steps = roles.reductions
     threads = shape.threads
-    part = (width, shape.depth, threads, thread, start, buffer, in_vectors)
+    around = windows.get(factor, ())
+    part = (width, shape.depth, threads, thread, start, buffer, in_vectors, around)
     return Staging(nest, access, loops, steps, *part)

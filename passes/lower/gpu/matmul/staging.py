@@ -5,19 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, delinearize, i32
 from xyntra.passes.lower.gpu.matmul.roles import extents, size
 from xyntra.passes.lower.gpu.matmul.tile_shape import VECTOR
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
-from xyntra.passes.lower.loops.loop_builder import Position, load, offset, plus
+from xyntra.passes.lower.loops.loop_builder import (
+    Position,
+    index,
+    load,
+    offset,
+    offset_along,
+    plus,
+)
 from xyntra.passes.lower.loops.memrefs import view_offset
 
 _WIDEST_BITS = 128
+Start = tuple[ir.Value, tuple[ir.Value, ...]]
+"""Where a vector is in memory, and its positions in the dimensions of the windows."""
 _PADDING = 4  # elements behind every step, so that steps start in different banks
 
 
@@ -41,6 +52,7 @@ class Staging:
         start: where the team's part of `buffer` starts, an i32.
         buffer: flat shared memory.
         in_vectors: whether the device stores vectors at once only where memory is one of vectors.
+        windows: the dimensions in which the factor may be read outside of its memory, for zeros.
     """
 
     nest: LinearNest
@@ -54,6 +66,7 @@ class Staging:
     start: ir.Value
     buffer: ir.Value
     in_vectors: bool = False
+    windows: tuple[ImagePosition, ...] = ()
 
     @staticmethod
     def elements(width: int, depth: int, in_vectors: bool = False) -> int:
@@ -71,14 +84,9 @@ class Staging:
         """Contiguous elements that a thread takes at once."""
         fast = (self.reductions if self.is_deep else self.loops)[-1:]
         share = self.width * self.depth // self.threads
-        if not fast or share % VECTOR or self.nest.loops[fast[0]].extent % VECTOR:
+        if not fast or share % VECTOR:
             return 1
-        others = [step for i, step in enumerate(self.access.strides) if i != fast[0]]
-        first = self.access.offset + view_offset(self.access.value)
-        element = ir.MemRefType(self.access.value.type).element_type
-        fits = VECTOR * element.width <= _WIDEST_BITS
-        aligned = all(place % VECTOR == 0 for place in [first, *others])
-        return VECTOR if fits and aligned and self.access.strides[fast[0]] == 1 else 1
+        return contiguous_lanes(self.nest, self.access, fast[0], self.windows)
 
     @property
     def is_along_steps(self) -> bool:
@@ -90,11 +98,9 @@ class Staging:
     @property
     def is_deep(self) -> bool:
         """Tell whether contiguous elements are steps of the reduction."""
-        steps = abs(self.access.strides[self.reductions[-1]])
-        wide = abs(self.access.strides[self.loops[-1]]) if self.loops else 0
-        return steps == 1 and wide != 1
+        return runs_deep(self.access, self.loops, self.reductions)
 
-    def starts(self, first: ir.Value, position: Position) -> list[ir.Value]:
+    def starts(self, first: ir.Value, position: Position) -> list[Start]:
         """Return where each of the thread's vectors is in the factor before the first step.
 
         Args:
@@ -102,6 +108,7 @@ class Staging:
             position: of the loops that are fixed for a tile.
         """
         base = offset(self.access, position)
+        before = [self._along(each, position, each.first) for each in self.windows]
         extent = size(self.nest, self.loops)
         found = []
         for wide, _ in self._places():
@@ -111,10 +118,10 @@ class Staging:
                 last = extent - (1 if self.is_deep else self.lanes)
                 number = arith.minsi(number, i32(last))
             inside = delinearize(number, extents(self.nest, self.loops))
-            found.append(plus(base, _moved(self.access, inside)))
+            found.append(self._ahead((base, tuple(before)), inside))
         return found
 
-    def load(self, starts: Sequence[ir.Value], step: ir.Value, limit: int) -> list[ir.Value]:
+    def load(self, starts: Sequence[Start], step: ir.Value, limit: int) -> list[ir.Value]:
         """Return the thread's vectors for the steps from `step`, an i32, on.
 
         Args:
@@ -129,8 +136,34 @@ class Staging:
                 last = limit - (self.lanes if self.is_deep else 1)
                 number = arith.minsi(number, i32(last))
             inside = delinearize(number, extents(self.nest, self.reductions))
-            values.append(self._fetch(plus(start, _moved(self.access, inside))))
+            values.append(self._read_inside(*self._ahead(start, inside)))
         return values
+
+    def _ahead(self, start: Start, position: Position) -> Start:
+        """Return where `position` leads from `start`."""
+        place, windows = start
+        moved = [
+            plus(each, self._along(window, position))
+            for each, window in zip(windows, self.windows, strict=True)
+        ]
+        return plus(place, _moved(self.access, position)), tuple(moved)
+
+    def _along(self, window: ImagePosition, position: Position, first: int = 0) -> ir.Value:
+        """Return how far `position` is in the dimension of a window, from `first` on."""
+        steps = dict(window.steps)
+        return offset_along([steps.get(i, 0) for i in range(len(self.nest.loops))], position, first)
+
+    def _read_inside(self, place: ir.Value, windows: Sequence[ir.Value]) -> ir.Value:
+        """Return what is in memory; zeros for what is outside, in place of which 0 is read."""
+        if not windows:
+            return self._fetch(place)
+        tests = [
+            arith.cmpi(arith.CmpIPredicate.ult, each, index(window.size))
+            for each, window in zip(windows, self.windows, strict=True)
+        ]
+        is_inside = reduce(arith.andi, tests)
+        value = self._fetch(arith.select(is_inside, place, index(0)))
+        return arith.select(is_inside, value, _zeros(value.type))
 
     def _fetch(self, place: ir.Value) -> ir.Value:
         if self.lanes == 1:
@@ -197,6 +230,46 @@ class Staging:
             low = arith.muli(low, i32(self.lanes))
             found.append((high, low) if self.is_deep else (low, high))
         return found
+
+
+def contiguous_lanes(
+    nest: LinearNest, access: BufferOperand, fast: int, windows: Sequence[ImagePosition] = ()
+) -> int:
+    """Return how many elements of a factor can be read at once along the loop `fast`: 4 or 1.
+
+    Args:
+        nest: the contraction.
+        access: the factor.
+        fast: number of the loop.
+        windows: the dimensions in which it may be read outside of its memory; vectors that lie
+            along one could be half inside.
+    """
+    if any(loop == fast for window in windows for loop, _ in window.steps):
+        return 1
+    others = [step for i, step in enumerate(access.strides) if i != fast]
+    first = access.offset + view_offset(access.value)
+    fits = VECTOR * ir.MemRefType(access.value.type).element_type.width <= _WIDEST_BITS
+    aligned = all(place % VECTOR == 0 for place in [nest.loops[fast].extent, first, *others])
+    return VECTOR if fits and aligned and access.strides[fast] == 1 else 1
+
+
+def runs_deep(access: BufferOperand, loops: Sequence[int], reductions: Sequence[int]) -> bool:
+    """Tell whether contiguous elements of a factor are steps of the reduction."""
+    wide = abs(access.strides[loops[-1]]) if loops else 0
+    return abs(access.strides[reductions[-1]]) == 1 and wide != 1
+
+
+def _zeros(kind: ir.Type) -> ir.Value:
+    if not isinstance(kind, ir.VectorType):
+        return emit("arith.constant", [], kind, value=_zero(kind))
+    vector = ir.VectorType(kind)
+    value = ir.DenseElementsAttr.get_splat(vector, _zero(vector.element_type))
+    return emit("arith.constant", [], kind, value=value)
+
+
+def _zero(kind: ir.Type) -> ir.Attribute:
+    is_integer = isinstance(kind, ir.IntegerType)
+    return ir.IntegerAttr.get(kind, 0) if is_integer else ir.FloatAttr.get(kind, 0.0)
 
 
 def _divided(thread: ir.Value, ahead: int, inner: int) -> tuple[ir.Value, ir.Value]:

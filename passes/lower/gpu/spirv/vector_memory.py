@@ -98,6 +98,9 @@ def _exact_quotient(value: ir.Value) -> ir.Value | None:
     if name in _CASTS:
         inner = _exact_quotient(op.operands[0])
         return None if inner is None else emit(name, [inner], value.type)
+    if name == "arith.select":
+        first, second = (_exact_quotient(each) for each in op.operands[1:])
+        return first and second and emit(name, [op.operands[0], first, second], value.type)
     parts = [_exact_quotient(each) for each in op.operands] if name in _SUMS else []
     left, right = parts or (None, None)
     if name == "arith.addi" and left is not None and right is not None:
