@@ -55,8 +55,11 @@ _LOADS = 16  # of a thread, on their way together
 _BLOCKS = 1024  # several for each multiprocessor
 _BALANCE = 8  # instructions that a GPU executes in the time that it moves a byte
 _LEAST = 1 << 16  # threads that are left, of which each multiprocessor has two blocks
+_LEAST_OWN = 1 << 15  # threads that are left: fewer take as long as one of them
 _CACHED = 1 << 14  # bytes of an input that neighbouring blocks find near by
 _WORTH = 4  # what is read once has to be a part of all bytes, at least one in so many
+_STORE_BYTES = 16  # of one store
+_ENLARGED = 4  # times what is read
 _WAVES = {"math.sin": 28, "math.cos": 28}  # instructions, which are written out later
 _OWN = (2, 4, 8)  # contiguous elements that a thread computes where there are no more
 
@@ -94,7 +97,7 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
     count = prod(loop.extent for loop in nest.loops)
     lanes = window_lanes(nest, order[-1]) if order else 1
     parts = interleaved_parts(nest)
-    if parts and parts_lanes(parts) > lanes:
+    if parts and parts_lanes(parts) > lanes and not _spreads(nest, parts):
         return PointwiseTile(vector=_parts_vector(parts), own=len(parts))
     lanes = max(lanes, gathered_lanes(nest))
     if lanes > 1:
@@ -104,7 +107,7 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
             return PointwiseTile(vector=lanes, reused=reused)
         return PointwiseTile(vector=lanes, steps=_steps(nest, (count + beside) // lanes))
     own = _contiguous(nest)
-    if own > 1 or nest.reads_outputs:
+    if nest.reads_outputs or (own > 1 and (count + beside) // own >= _LEAST_OWN):
         return PointwiseTile(own=own)
     reused = _reused(nest, count + beside, single=True)
     if reused > 1:
@@ -134,6 +137,22 @@ def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: GpuDevice) 
         return f"takes a divisor of {extent} vectors that read the same, not {tile.reused}"
     most = 1 if nest.reads_outputs and tile.vector == 1 else _MOST_STEPS
     return None if 1 <= tile.steps <= most else f"takes 1 to {most} steps, not {tile.steps}"
+
+
+def _spreads(nest: LinearNest, parts: Sequence[LinearNest]) -> bool:
+    """Tell whether little is read and much is written, by stores that fill no sectors.
+
+    A thread of three channels writes 48 contiguous bytes, 16 of them at once.
+    """
+    (output, *_), found = nest.outputs, 0
+    item = item_bytes(output) or 1
+    if _parts_vector(parts) * len(parts) * item <= _STORE_BYTES:
+        return False
+    for each in (access for access in nest.inputs if not access.is_scalar):
+        read = prod(ir.MemRefType(each.value.type).shape) * (item_bytes(each) or 1)
+        found += int(hint_of(read))
+    count = prod(loop.extent for loop in nest.loops)
+    return bool(hint_of(count) * item >= _ENLARGED * found)
 
 
 def _parts_vector(parts: Sequence[LinearNest]) -> int:

@@ -78,18 +78,19 @@ def test_pictures_of_bytes(sides):
 
 
 @pytest.mark.parametrize(
-    ("scale", "dtype", "schedule"),
+    ("scale", "channels", "dtype", "schedule"),
     [
-        (2, np.float16, "pointwise vector 4 own 2"),
-        (3, np.float16, "pointwise vector 8 own 3"),
-        (4, np.float16, "pointwise vector 2 own 4"),
-        (2, np.float32, "pointwise vector 2 own 2"),
-        (4, np.float32, "pointwise vector 4"),
+        (2, 1, np.float16, "pointwise vector 4 own 2"),
+        (3, 1, np.float16, "pointwise"),  # no store holds three times as many
+        (4, 1, np.float16, "pointwise vector 2 own 4"),
+        (2, 1, np.float32, "pointwise vector 2 own 2"),
+        (4, 1, np.float32, "pointwise vector 4"),
+        (4, 3, np.float32, "pointwise"),
     ],
 )
-def test_repeated_elements_are_stored_together(scale, dtype, schedule):
-    """A picture of one channel, channels last, enlarged by its nearest elements."""
-    x = np.random.default_rng(3).standard_normal((2, 5, 24, 1)).astype(dtype)
+def test_repeated_elements_are_stored_together(scale, channels, dtype, schedule):
+    """A picture, channels last, enlarged by its nearest elements."""
+    x = np.random.default_rng(3).standard_normal((2, 5, 24, channels)).astype(dtype)
     scales = onnx.numpy_helper.from_array(np.array([1, 1, scale, scale], np.float32), "s")
     told = {"nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}
     nodes = [
