@@ -88,6 +88,37 @@ end:
     assert compile_object(text) == before
 
 
+def test_loops_are_unrolled_where_there_are_few():
+    # Each a chain of additions in order, which LLVM cannot vectorise.
+    one = """
+define double @f{0}(ptr %p) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %sum = phi double [0.0, %entry], [%more, %loop]
+  %at = getelementptr double, ptr %p, i64 %i
+  %x = load double, ptr %at
+  %more = fadd double %sum, %x
+  %next = add i64 %i, 1
+  %stops = icmp eq i64 %next, 24
+  br i1 %stops, label %end, label %loop
+end:
+  ret double %more
+}}"""
+    texts = ["".join(one.format(each) for each in range(count)) for count in (2, 4, 12)]
+    two, four, twelve = (len(compile_object(text)) for text in texts)
+    unrolled = (four - two) // 2
+    assert twelve < two + 10 * unrolled * 3 // 4
+    values = np.arange(24.0)
+    for text in texts[0], texts[2]:
+        library = ObjectLibrary({"f0": compile_object(text)})
+        at = values.ctypes.data
+        assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(library.address("f0"))(at) == 276
+    aggressive = len(compile_object(texts[2], opt_level=3))
+    assert aggressive > twelve
+
+
 def test_text_that_is_not_llvm_ir_is_refused():
     with pytest.raises(CompileError, match="expected"):
         compile_object("define banana", opt_level=1)

@@ -23,6 +23,9 @@ DEFAULT_OPT_LEVEL = 2
 _ACCESS = re.compile(
     r"^( *(?:%[\w.]+ = load|store) (?!atomic |.*!nontemporal).*), align \d+", re.MULTILINE
 )
+_FEW_LOOPS = 8
+"""Kernels of more loops take twice as long to compile where LLVM unrolls these, up to ten times as
+much code, and run no faster: what unrolling helps are the two or three loops of a small kernel."""
 
 
 def compile_object(
@@ -61,7 +64,7 @@ def compile_object(
         ) from error
     with span("LLVM: optimise", "pass"):
         if vectorize or opt_level != DEFAULT_OPT_LEVEL:
-            _optimize(module, machine, opt_level)
+            _optimize(module, machine, opt_level, unroll=_unrolled(llvm_ir, opt_level))
         elif is_tiled:
             _straighten(module, machine)
         else:
@@ -120,12 +123,18 @@ def _target_machine(opt_level: int) -> Any:
     )
 
 
-def _optimize(module: Any, machine: Any, opt_level: int) -> None:
+def _unrolled(llvm_ir: str, opt_level: int) -> bool:
+    """Whether LLVM should unroll loops, of which there is one for each integer that is a phi."""
+    few = llvm_ir.count("= phi i64") <= _FEW_LOOPS
+    return opt_level > DEFAULT_OPT_LEVEL or (opt_level == DEFAULT_OPT_LEVEL and few)
+
+
+def _optimize(module: Any, machine: Any, opt_level: int, *, unroll: bool) -> None:
     binding = llvm()
     tuning = binding.create_pipeline_tuning_options(speed_level=opt_level)
     tuning.loop_vectorization = opt_level > 1
     tuning.slp_vectorization = opt_level > 1
-    tuning.loop_unrolling = opt_level > 1
+    tuning.loop_unrolling = unroll
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
 
