@@ -229,3 +229,21 @@ def test_attention_of_few_heads_is_blocked_at_every_batch() -> None:
         weights = np.exp(q @ k.swapaxes(2, 3))
         expected = weights / weights.sum(-1, keepdims=True) @ v
         np.testing.assert_allclose(exe(*arrays), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_left_behind_blocks_of_a_long_row_is_written() -> None:
+    """At all samples, and at usual sizes, nothing is left."""
+    model = make_model(
+        [("Pad", ["x", "pads", "value"], ["z"])],
+        {"x": ["n", 1024]},
+        ["z"],
+        {"pads": np.array([0, 0, 3, 0]), "value": np.float32(1.5)},
+    )
+    dims = {"n": range(1, 7)}
+    exe = xyntra.compile(model, target="cpu", dims=dims, config={"cache": False, "strict": True})
+    for n in range(1, 7):
+        x = np.full((n, 1024), -1, np.float32)
+        out = np.full((n + 3, 1024), 7, np.float32)
+        exe(x, out=[out])
+        np.testing.assert_array_equal(out[:n], x)
+        assert (out[n:] == 1.5).all()

@@ -114,3 +114,22 @@ def test_a_saved_model_has_the_same_launches(network: Executable) -> None:
 def test_shapes_are_checked_before_a_gpu_is_looked_for(network: Executable) -> None:
     with pytest.raises(InputError, match="seq = 49 is not in its range"):
         network(np.ones((1, 49, 32), np.float32))
+
+
+def test_filters_may_be_more_than_the_positions_of_an_image() -> None:
+    """Which factor is the image must not depend on the batch: no size is ruled out by it."""
+    weights = _drawn(4, 48, 8, 3, 3) / 3
+    node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    model = make_model([node], {"x": ["batch", 8, 5, 5]}, ["y"], {"w": weights})
+    settings = {"cache": False, "strict": True, "isolate": False, "jobs": 1}
+    dims = {"batch": range(1, 9)}
+    exe = xyntra.compile(model, target="cuda:sm_90a", dims=dims, config=settings)
+    assert exe.plan.free is not None
+    assert not any("loops" in each.words for each in exe.plan.free.kernels)
+    for batch in (1, 2, 7):
+        x = np.random.default_rng(batch).standard_normal((batch, 8, 5, 5)).astype(np.float32)
+        (found,) = run_sized(exe.artifact, [x], exe._weights, batch=batch)
+        padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+        expected = np.einsum("nchwij,ocij->nohw", windows, weights)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.analysis.sizes.size import Size, most_of
+from xyntra.passes.analysis.sizes.size import most_of
 from xyntra.passes.lower.cpu.rows.streams import streams_of
 from xyntra.passes.lower.cpu.rows.vector_rows import Key, RowPass, key, row_passes
 from xyntra.passes.lower.cpu.rows.vector_walk import Row, emit_row
@@ -48,8 +48,13 @@ def emit_vector_rows(nests: Sequence[LinearNest], count: int, told: RowChoices) 
     """Emit nests that share their `count` outer loops, and satisfy `fit_rows`.
 
     Memory that is allocated and not used yet is private to a row.
+
+    Raises:
+        ValueError: they do not.
     """
-    passes = row_passes(nests, count) or []
+    passes = row_passes(nests, count)
+    if passes is None:
+        raise ValueError("vectors cannot walk through these rows")
     private = {root(each.value) for nest in nests for each in nest.outputs if _is_new(each)}
     streams = streams_of(passes, count, private, past_caches=told.past_caches)
     unread = _unread(passes, private)
@@ -87,7 +92,7 @@ def emit_vector_nest(nest: LinearNest, told: RowChoices) -> None:
     if not left:
         return
     rest = part(nest, 0, blocks * told.block, left)
-    if isinstance(left, Size) or fit_rows([rest], 0):
+    if fit_rows([rest], 0):
         emit_vector_rows([rest], 0, told)
     else:
         emit_nest(rest, {})

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
-from xyntra.passes.analysis.sizes.size import hint_of
+from xyntra.passes.analysis.sizes.size import Size, hint_of, most_of
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable
@@ -104,7 +104,7 @@ def _is_suitable(nest: LinearNest, count: int) -> bool:
     if len(nest.loops) == count:
         return True
     loop = nest.loops[count]
-    if hint_of(loop.extent) < _MIN_ROW or any(
+    if _usual_length(loop.extent) < _MIN_ROW or any(
         each.strides[count] not in (0, 1) for each in nest.accesses
     ):
         return False
@@ -114,6 +114,13 @@ def _is_suitable(nest: LinearNest, count: int) -> bool:
         each.strides[count] == 0 and combiner(nest, number) is not None
         for number, each in enumerate(nest.outputs)
     )
+
+
+def _usual_length(extent: int) -> int:
+    """Return a usual length of rows; what a division leaves at usual sizes says nothing."""
+    is_rest = isinstance(extent, Size) and extent.expression.is_remainder
+    length: int = most_of(extent) if is_rest else hint_of(extent)
+    return length
 
 
 def _memory(accesses: Sequence[BufferOperand]) -> Iterator[BufferOperand]:

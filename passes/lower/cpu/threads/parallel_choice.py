@@ -114,7 +114,7 @@ def _loop_plan(loop: ir.Operation, known: LoopWork) -> _Plan:
         return _serial(work)
     plans = [_serial(work)]
     for choice in _choices(loop, known):
-        if len(choice.loops) > 1 and work / hint_of(prod(choice.extents)) < _TAKEN_AS_ONE:
+        if len(choice.loops) > 1 and work / max(1, hint_of(prod(choice.extents))) < _TAKEN_AS_ONE:
             break
         plans.append(_shared(choice, work))
     inside = _block_plan(loop.regions[0].blocks[0], known) if known.has_loops(loop) else None
@@ -139,7 +139,7 @@ def _choices(loop: ir.Operation, known: LoopWork) -> Iterator[Choice]:
     while following is not None and _may_share(following):
         loops.append(following)
         extents.append(constant_trips(following) or 1)
-        grain = _grain(following, work / hint_of(prod(extents)), known)
+        grain = _grain(following, work / max(1, hint_of(prod(extents))), known)
         yield Choice(tuple(loops), tuple(extents), grain)
         following = _only_loop(following)
 

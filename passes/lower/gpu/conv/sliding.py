@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.gpu.conv.image import used_inputs
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis, image_axes
 from xyntra.passes.lower.gpu.conv.window_group import WindowGroup
@@ -228,7 +229,9 @@ def _factors(group: WindowGroup) -> tuple[int, int | None] | None:
     def positions(number: int) -> int:
         strides = nest.inputs[number].strides
         loops = enumerate(nest.loops)
-        return prod(loop.extent for i, loop in loops if not loop.is_reduction and strides[i])
+        found: int = prod(loop.extent for i, loop in loops if not loop.is_reduction and strides[i])
+        usual: int = hint_of(found)  # either may be: no size has to be ruled out
+        return usual
 
     image = max(used, key=positions)
     if group.image not in (None, image) or not all(item_bytes(nest.inputs[i]) for i in used):
