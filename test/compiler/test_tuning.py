@@ -282,7 +282,7 @@ def test_without_a_database_what_was_found_is_kept_apart(
 
 def test_the_sampler_proposes_each_legal_combination_once() -> None:
     pytest.importorskip("optuna")
-    (space,) = session.model_spaces(open_source(MODEL), Sizes(), load_config())
+    (space,) = session.model_spaces(open_source(MODEL), Sizes(), load_config(threads=1))
     sampler = Sampler(space, 1)
     legal = space.places[space.free[0]].legal
     best = next(each for each in legal[::-1] if each.emitter == "register-tiles")
