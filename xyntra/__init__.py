@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xyntra.api import compile, devices, load, trace  # noqa: A004
-    from xyntra.array.recorded.settings import device
     from xyntra.config import Config
     from xyntra.errors import XyntraError
     from xyntra.executable import Executable
