@@ -86,6 +86,9 @@ class GpuDevice:
         shared_unit: bytes of shared memory that a block is given a multiple of.
         written_buffers: that launches which share nothing may write to together.
         tile_rows: of the smallest tiles of products, where blocks are few.
+        unrolled_steps: of a reduction in large tiles, which code has one after the other.
+        cached_scores: of an attention, up to which matrices of them are faster than none, since
+            they stay in caches.
     """
 
     name: str
@@ -114,6 +117,8 @@ class GpuDevice:
     shared_unit: int = 128
     written_buffers: int = 64
     tile_rows: int = 32
+    unrolled_steps: int = 4
+    cached_scores: int = 1 << 18
 
     def has(self, feature: Feature) -> bool:
         """Tell whether code may use `feature`."""
@@ -272,6 +277,8 @@ _WEBGPU_DISCRETE = replace(
     threads=1536,
     static_bytes=32 << 10,
     tile_rows=16,
+    unrolled_steps=16,
+    cached_scores=1 << 16,
 )
 """A graphics card of its own: work is shared out among many compute units, and a workgroup has the
 memory that all such cards give it."""

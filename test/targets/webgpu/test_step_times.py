@@ -14,9 +14,15 @@ from xyntra.targets.webgpu.step_times import repeated
 
 
 def test_short_steps_are_repeated_and_the_shortest_time_counts() -> None:
-    times = iter([[5, 1], [2, 3], *[[9, 9]] * 200])
-    assert repeated(lambda: next(times), [4, 4], 0.0) == [2, 1]
-    assert repeated(lambda: pytest.fail("it was long"), [4, 4], 1.0) == [4, 4]
+    begun = []
+
+    def run(count: int) -> list[int]:
+        begun.append(count)
+        return [2_000_000, 3_000_000] * (count - 1) + [3_000_000, 1_000_000]
+
+    assert repeated(run, [4_000_000, 4_000_000], 0.299) == [2_000_000, 1_000_000]
+    assert set(begun) == {2}
+    assert repeated(lambda _: pytest.fail("it was long"), [4, 4], 1.0) == [4, 4]
 
 
 @pytest.mark.usefixtures("has_gpu")

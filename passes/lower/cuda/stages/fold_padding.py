@@ -130,7 +130,7 @@ def _in_order(padding: Padding) -> Padding:
 
 
 @dataclass(frozen=True)
-class _Read:
+class _ThreadsFactor:
     """How threads read a factor of a contraction: so many elements at once, and along steps."""
 
     contiguous: int
@@ -143,7 +143,7 @@ class _ThreadsPlan:
 
     group: ContractionGroup
 
-    def factor(self, number: int) -> _Read:
+    def factor(self, number: int) -> _ThreadsFactor:
         """Return how a factor is read."""
         nest, roles = self.group.nest, self.group.roles
         access = nest.inputs[number]
@@ -151,7 +151,7 @@ class _ThreadsPlan:
         deep = runs_deep(access, loops, roles.reductions)
         fast = (roles.reductions if deep or not loops else loops)[-1]
         windows = self.group.windows if number == self.group.image else ()
-        return _Read(contiguous_lanes(nest, access, fast, windows), deep)
+        return _ThreadsFactor(contiguous_lanes(nest, access, fast, windows), deep)
 
 
 def _plan(group: ContractionGroup, device: GpuDevice) -> MmaPlan | FmaPlan | _ThreadsPlan | None:

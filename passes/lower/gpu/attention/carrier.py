@@ -47,7 +47,7 @@ def _has_kernel(op: ir.Operation, device: GpuDevice) -> bool:
     if device.has(Feature.ASYNC_COPIES):
         return bool(largest <= LARGEST_SIZE)
     scores = prod(sizes[place] for place in (BATCH, HEAD, QUERY, KEY))
-    is_worth_it = scores >= rows_plan.FEWEST_SCORES and sizes[QUERY] >= rows_plan.FEWEST_QUERIES
+    is_worth_it = scores >= device.cached_scores and sizes[QUERY] >= rows_plan.FEWEST_QUERIES
     return bool(largest <= rows_plan.LARGEST_SIZE and is_worth_it)
 
 

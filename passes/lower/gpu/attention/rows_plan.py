@@ -13,8 +13,6 @@ LARGEST_SIZE = 128
 """Elements of a key or value: every thread holds a query."""
 FEWEST_QUERIES = 16
 """With fewer, threads would have nothing to do."""
-FEWEST_SCORES = 1 << 18
-"""Up to a mebibyte of them, matrices of scores stay in caches, and tiles of products are faster."""
 _VECTOR = 4  # elements
 _ITEM = 4  # bytes
 _PADDING = 4  # elements behind a row of weights, so that rows lie in different banks
@@ -73,15 +71,20 @@ def row_plans(problem: Problem, device: GpuDevice) -> list[RowsPlan]:
     *_, d, e = problem.sizes
     if max(d, e) > LARGEST_SIZE:
         return []
-    found = dict.fromkeys(_candidates(problem))
+    found = dict.fromkeys(_candidates(problem, device))
     return [each for each in found if _fits(each, device)]
 
 
-def _candidates(problem: Problem) -> Iterator[RowsPlan]:
-    """Yield plans: queries first that there are, and threads that have columns of their own."""
-    _, _, s, _, d, e = problem.sizes
+def _candidates(problem: Problem, device: GpuDevice) -> Iterator[RowsPlan]:
+    """Yield plans: queries first that there are, and threads that have columns of their own.
+
+    Blocks have few queries where there would not be one for every multiprocessor.
+    """
+    b, h, s, _, d, e = problem.sizes
+    few = b * h * -(-s // _ROWS[0]) < device.multiprocessors
     first = 1 if max(d, e) > _WIDE else 2
-    rows = sorted(_ROWS, key=lambda each: (each > max(s, min(_ROWS)), _ROWS.index(each)))
+    most = min(_ROWS) if few else max(s, min(_ROWS))
+    rows = sorted(_ROWS, key=lambda each: (each > most, _ROWS.index(each)))
     shares = sorted(_SHARES, key=lambda each: (each * _VECTOR > _rounded(e), _SHARES.index(each)))
     for own in (first, 3 - first, 4):
         for row in rows:

@@ -46,6 +46,7 @@ from xyntra.passes.lower.loops.linear_nest import LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position
 
 _UNROLLED = 4  # steps of the reduction
+_LARGE_TILE = 64  # elements of a thread's tile, from which on longer code is faster code
 _ROW, _COLUMN = -1, -2  # keys of a position: the number of the tile
 Windows = Mapping[int, tuple[ImagePosition, ...]]
 
@@ -131,6 +132,7 @@ class _Tile:
     own_row: ir.Value
     own_column: ir.Value
     compact: bool
+    unrolled: int = 0
 
     @classmethod
     def placed(
@@ -168,6 +170,7 @@ class _Tile:
             arith.muli(arith.divui(thread, threads), i32(VECTOR)),
             arith.muli(arith.remui(thread, threads), i32(VECTOR)),
             device.compact_code,
+            device.unrolled_steps if shape.thread_rows * shape.thread_columns >= _LARGE_TILE else 0,
         )
 
     def accumulators(self, initial: ir.Value) -> list[list[ir.Value]]:
@@ -265,18 +268,25 @@ class _Tile:
         self, accumulators: Sequence[ir.Value], count: int | ir.Value | None = None
     ) -> list[ir.Value]:
         """Combine the accumulators with `count` steps, a multiple of four, or with all."""
-        # Unrolled further, the reads of all steps come first and fill the registers.
         steps = self.shape.depth if count is None else count
+        if isinstance(steps, int) and steps <= self.unrolled:
+            for first_step in range(0, steps, _UNROLLED):
+                accumulators = self._four_steps(i32(first_step), accumulators)
+            return list(accumulators)
+        # Unrolled further, CUDA's compiler reads all steps first, and fills the registers.
         loop = rolled_loop(steps, _UNROLLED, accumulators)
         with ir.InsertionPoint(loop.body):
-            inside: Sequence[ir.Value] = list(loop.inner_iter_args)
-            first = loop.induction_variable
-            known = [self._read_steps(each, first, side) for each, side in self._factors()]
-            for number in range(_UNROLLED):
-                step = arith.addi(first, i32(number))
-                inside = self._step(step, inside, [each and each[number] for each in known])
-            scf.YieldOp(inside)
+            inside = list(loop.inner_iter_args)
+            scf.YieldOp(self._four_steps(loop.induction_variable, inside))
         return list(loop.results)
+
+    def _four_steps(self, first: ir.Value, accumulators: Sequence[ir.Value]) -> Sequence[ir.Value]:
+        known = [self._read_steps(each, first, side) for each, side in self._factors()]
+        for number in range(_UNROLLED):
+            step = arith.addi(first, i32(number))
+            reads = [each and each[number] for each in known]
+            accumulators = self._step(step, accumulators, reads)
+        return accumulators
 
     def _last(self, accumulators: Sequence[ir.Value], count: int) -> list[ir.Value]:
         if count == self.shape.depth:

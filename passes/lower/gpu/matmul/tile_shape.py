@@ -10,7 +10,7 @@ from xyntra.passes.lower.gpu.device import GpuDevice
 
 # Blocks of each multiprocessor: 120 and 200 of an H100.
 _ENOUGH_BLOCKS, _MANY_BLOCKS = Fraction(10, 11), Fraction(50, 33)
-_FEW_BLOCKS = Fraction(1, 2)  # likewise
+_FEW_BLOCKS, _SOME_BLOCKS = Fraction(1, 2), Fraction(3, 4)  # likewise
 _ROOM = 512  # threads with which a multiprocessor hides the latency of shared memory
 _MIN_STEPS = 48  # of a team
 VECTOR = 4
@@ -71,8 +71,9 @@ class TileShape:
 _LARGE = TileShape(64, 64, 16, 8, 8)
 _MIDDLE = TileShape(32, 64, 16, 4, 4)
 _SMALL = TileShape(32, 32, 16, 4, 4)
+_NARROW = TileShape(16, 32, 16, 4, 4)
 _TINY = TileShape(16, 16, 16, 4, 4)
-SHAPES = (_LARGE, _MIDDLE, _SMALL, _TINY)
+SHAPES = (_LARGE, _MIDDLE, _SMALL, _NARROW, _TINY)
 """Every shape that is chosen from, in one team."""
 
 
@@ -80,14 +81,21 @@ def choose_shape(device: GpuDevice, rows: int, columns: int, batch: int) -> Tile
     """Return the largest tile of which there are enough to occupy the device.
 
     Of seventeen shapes the first three were within 5 % of the fastest on ten products from
-    128x768x768 to 4096x4096x4096, on one H100. The fourth is for devices that ask for it.
+    128x768x768 to 4096x4096x4096, on one H100 by CUDA. The last two are for devices that ask for
+    smaller tiles, to which the second one is slow: by WebGPU on that GPU, 128x3072x768 took 1.22
+    times as long with it as with the third.
     """
-    for shape, share in ((_LARGE, _MANY_BLOCKS), (_MIDDLE, _ENOUGH_BLOCKS)):
+    is_fine = device.tile_rows <= _TINY.rows
+    larger = ((_LARGE, _MANY_BLOCKS), (_MIDDLE, _ENOUGH_BLOCKS))
+    for shape, share in larger[:1] if is_fine else larger:
         enough = shape.blocks(rows, columns, batch) >= share * device.multiprocessors
         if enough and _fits(shape, rows, columns) and shape.threads <= device.block_threads:
             return shape
     is_idle = _SMALL.blocks(rows, columns, batch) < _FEW_BLOCKS * device.multiprocessors
-    return _TINY if is_idle and device.tile_rows <= _TINY.rows else _SMALL
+    if not is_fine or not is_idle:
+        return _SMALL
+    enough = _NARROW.blocks(rows, columns, batch) >= _SOME_BLOCKS * device.multiprocessors
+    return _NARROW if enough else _TINY
 
 
 def with_teams(
