@@ -25,14 +25,19 @@ Work = Callable[[], object]
 
 
 def launches_of(executable: Any, inputs: Iterable[Any], outputs: Iterable[Any]) -> Work:
-    """Return what puts the launches of a call with tensors on a GPU on the current stream."""
-    launches = executable.launches([each.data_ptr() for each in (*inputs, *outputs)])
+    """Return what puts the launches of a call with tensors on a GPU on the current stream.
+
+    It keeps the tensors: launches know only where these lie.
+    """
+    tensors = [*inputs, *outputs]
+    launches = executable.launches([each.data_ptr() for each in tensors])
 
     def work() -> None:
         stream = torch.cuda.current_stream().cuda_stream
         for launch in launches:
             launch(stream)
 
+    work.tensors = tensors  # type: ignore[attr-defined]
     return work
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bad_models import BadFile, data
 
-from xyntra.errors import ModelError, UnsupportedError, XyntraError
+from xyntra.errors import InputError, ModelError, UnsupportedError, XyntraError
 
 _TYPE = "tensor<4xf32>"
 _IDENTITY = "func.func @{0}(%x: {1}) -> {1} {{\n  return %x : {1}\n}}\n"
@@ -99,9 +99,9 @@ _CASES: dict[str, tuple[str, type[XyntraError], str, str]] = {
     ),
     "mlir of unknown size": (
         _identity("tensor<?xf32>"),
-        UnsupportedError,
-        "mlir-unsupported",
-        "'main'",
+        InputError,
+        "free-dimension",
+        "need a size",
     ),
     "mlir of unknown rank": (
         _identity("tensor<*xf32>"),
