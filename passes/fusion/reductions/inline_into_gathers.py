@@ -56,7 +56,7 @@ def _inline(block: ir.Block) -> list[ir.Operation]:
         extracts = [each for each in extracts if each not in retired]
         if not extracts or not reads_few(extracts) or reads.elementwise(op.results[0]) is None:
             continue
-        if not only and not _reads_what_is_stored(op, reads):
+        if not reads.reads_plainly(op) or not (only or _reads_what_is_stored(op, reads)):
             continue
         for extract in extracts:
             compute_in_place(_read_directly(extract, op.results[0], retired))

@@ -87,13 +87,17 @@ class ReducedReads:
             producer = None
             if inner.name == "tensor.extract":
                 producer = self.elementwise(inner.operands[0])
-            if producer is None or not all(map(_is_plain, _maps(producer))):
+            if producer is None or not self.reads_plainly(producer):
                 continue
             often = _executions(inner, op)
             once = often is not None and often <= _elements(producer.results[0])
             if once and self._readers(producer) == {op} and self._pays(op, producer):
                 found.append(inner)
         return found
+
+    def reads_plainly(self, producer: ir.Operation) -> bool:
+        """Tell whether all places that an operation reads are dimensions of it, or numbers."""
+        return all(map(_is_plain, _maps(producer)))
 
     def elementwise(self, value: ir.Value) -> ir.Operation | None:
         """Return the operation that computes every element of `value` by itself, if one does."""
