@@ -108,5 +108,6 @@ if __name__ == "__main__":
         "gloo", init_method=f"file://{shared}/meeting", rank=own_rank, world_size=_RANKS
     )
     result = _train(own_rank, shared)
-    torch.distributed.destroy_process_group()
     (shared / f"{own_rank}.json").write_text(json.dumps(result))
+    torch.distributed.barrier()  # gloo aborts a process whose peer leaves first
+    torch.distributed.destroy_process_group()
