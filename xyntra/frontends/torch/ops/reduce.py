@@ -81,7 +81,7 @@ def minimum(node: AtenNode) -> Tensor | Sequence[Tensor]:
 
 
 def _with_place(node: AtenNode, kind: Reduction) -> Tensor | Sequence[Tensor]:
-    """Of all elements; along one dimension, with the places of the first extremes."""
+    """Return the extreme of all elements, or those along a dimension and where each is first."""
     value = _extreme(node, kind)
     return [value, _place(node, kind == "max")] if node.has("dim") else value
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from torch_mlir import ir
+from edited_schedules import edited
 
-from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.errors import CompileError
-from xyntra.passes.analysis.kernel_function import operations_named
-from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, from_nests, to_nests
+from xyntra.passes.lower.cpu import LoweringOptions
 
 RNG = np.random.default_rng()
 WIDE = LoweringOptions(vector_bits=512, vector_registers=32)
@@ -112,18 +110,6 @@ def test_products_of_many_or_short_rows_are_left_to_other_emitters(compiled, siz
     assert not any(each.startswith("inner-products") for each in kernel.lowered.schedules)
 
 
-def edited(choices: dict[str, object]):
-    def lower(module: ir.Module, options: LoweringOptions) -> LoweredKernel:
-        nests = ir.Module.parse(str(to_nests(module, options)))
-        with nests.context:
-            for op in operations_named(nests.operation, "linalg.generic"):
-                if "xyntra.schedule" in op.attributes:
-                    Schedule("inner-products", choices).attach(op)
-        return from_nests(nests, options)
-
-    return lower
-
-
 # After loops of one iteration are gone, loop 0 is m, 1 is n and 2 the reduction.
 TOLD = {"vector": 8, "tile": (2, 4), "row": 0, "column": 1, "chains": 1}
 EDITS = [
@@ -139,7 +125,7 @@ EDITS = [
 @pytest.mark.parametrize("edit", EDITS, ids=str)
 def test_edited_schedules(lowered_by, edit):
     sizes = (1, 7, 9, 110)
-    check(lowered_by(product(sizes), edited(TOLD | edit), WIDE), sizes)
+    check(lowered_by(product(sizes), edited("inner-products", TOLD | edit), WIDE), sizes)
 
 
 REFUSED = [
@@ -155,6 +141,6 @@ REFUSED = [
 @pytest.mark.parametrize(("edit", "message"), REFUSED, ids=str)
 def test_refused_schedules(lowered_by, edit, message):
     with pytest.raises(CompileError) as caught:
-        lowered_by(product((1, 7, 9, 110)), edited(TOLD | edit), WIDE)
+        lowered_by(product((1, 7, 9, 110)), edited("inner-products", TOLD | edit), WIDE)
     assert caught.value.code == "bad-schedule"
     assert message in caught.value.message

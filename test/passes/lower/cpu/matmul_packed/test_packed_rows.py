@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import pytest
+from edited_schedules import edited
 from packed_texts import Packed
-from torch_mlir import ir
 
-from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.errors import CompileError
-from xyntra.passes.analysis.kernel_function import operations_named
-from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, from_nests, to_nests
+from xyntra.passes.lower.cpu import LoweringOptions
 
 WIDE = LoweringOptions(vector_bits=512, vector_registers=32)
 OPTIONS = {"narrow": LoweringOptions(), "wide": WIDE}
@@ -33,18 +31,6 @@ def test_small_matrices_are_left_to_other_emitters(compiled):
     assert not any(each.startswith("packed") for each in kernel.lowered.schedules)
 
 
-def edited(choices: dict[str, object]):
-    def lower(module: ir.Module, options: LoweringOptions) -> LoweredKernel:
-        nests = ir.Module.parse(str(to_nests(module, options)))
-        with nests.context:
-            for op in operations_named(nests.operation, "linalg.generic"):
-                if "xyntra.schedule" in op.attributes:
-                    Schedule("packed-rows", choices).attach(op)
-        return from_nests(nests, options)
-
-    return lower
-
-
 @pytest.mark.parametrize(
     "told",
     [(4, (1, 1), 0), (8, (5, 4), 0), (16, (2, 2), 6), (8, (3, 4), 68), (32, (1, 2), 0)],
@@ -53,7 +39,7 @@ def edited(choices: dict[str, object]):
 def test_edited_schedules(lowered_by, told):
     case = Packed(5, 70, 9, 32)
     choices = {"vector": told[0], "tile": told[1], "block": told[2]}
-    case.check(lowered_by(case.text, edited(choices), WIDE), "packed-rows")
+    case.check(lowered_by(case.text, edited("packed-rows", choices), WIDE), "packed-rows")
 
 
 REFUSED = [
@@ -70,6 +56,6 @@ REFUSED = [
 @pytest.mark.parametrize(("choices", "message"), REFUSED, ids=str)
 def test_refused_schedules(lowered_by, choices, message):
     with pytest.raises(CompileError) as caught:
-        lowered_by(Packed(5, 70, 9, 32).text, edited(choices), WIDE)
+        lowered_by(Packed(5, 70, 9, 32).text, edited("packed-rows", choices), WIDE)
     assert caught.value.code == "bad-schedule"
     assert message in caught.value.message

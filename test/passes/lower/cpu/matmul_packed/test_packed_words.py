@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from edited_schedules import edited
 from packed_texts import Packed
-from torch_mlir import ir
 
-from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.errors import CompileError
-from xyntra.passes.analysis.kernel_function import operations_named
-from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, from_nests, to_nests
+from xyntra.passes.lower.cpu import LoweringOptions
 
 WIDE = LoweringOptions(vector_bits=512, vector_registers=32)
 OPTIONS = {"narrow": LoweringOptions(), "wide": WIDE}
@@ -49,23 +47,11 @@ def test_what_is_not_finite_or_extreme(compiled, special):
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
 
 
-def edited(choices: dict[str, object]):
-    def lower(module: ir.Module, options: LoweringOptions) -> LoweredKernel:
-        nests = ir.Module.parse(str(to_nests(module, options)))
-        with nests.context:
-            for op in operations_named(nests.operation, "linalg.generic"):
-                if "xyntra.schedule" in op.attributes:
-                    Schedule("packed-words", choices).attach(op)
-        return from_nests(nests, options)
-
-    return lower
-
-
 @pytest.mark.parametrize("told", [(4, (1, 1), 0), (8, (5, 4), 64), (32, (2, 2), 4096)], ids=str)
 def test_edited_schedules(lowered_by, told):
     case = Packed(5, 70, 9, 32)
     choices = {"vector": told[0], "tile": told[1], "ahead": told[2]}
-    case.check(lowered_by(case.text, edited(choices), WIDE), "packed-words")
+    case.check(lowered_by(case.text, edited("packed-words", choices), WIDE), "packed-words")
 
 
 REFUSED = [
@@ -80,6 +66,6 @@ REFUSED = [
 @pytest.mark.parametrize(("choices", "message"), REFUSED, ids=str)
 def test_refused_schedules(lowered_by, choices, message):
     with pytest.raises(CompileError) as caught:
-        lowered_by(Packed(5, 70, 9, 32).text, edited(choices), WIDE)
+        lowered_by(Packed(5, 70, 9, 32).text, edited("packed-words", choices), WIDE)
     assert caught.value.code == "bad-schedule"
     assert message in caught.value.message
