@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -234,6 +235,26 @@ for number in range(40):
         database.add([replace(trial, schedules="[" + ",".join(["null"] * number) + "]")])
         database.set_best([trial])
 """
+
+
+_OPENER = """
+import sys, time
+from pathlib import Path
+from xyntra.tune.database import Database
+folder, start = Path(sys.argv[1]), float(sys.argv[2])
+for number in range(60):
+    while time.time() < start + 0.02 * number:
+        pass
+    Database(folder / str(number)).close()
+"""
+
+
+def test_several_processes_make_the_file_at_once(tmp_path: Path) -> None:
+    # The first connection changes the file to WAL mode and the last removes the log: in between
+    # SQLite tells the others of errors that are gone a moment later.
+    command = [sys.executable, "-c", _OPENER, str(tmp_path), str(time.time() + 1)]
+    openers = [subprocess.Popen(command) for _ in range(4)]
+    assert [each.wait(60) for each in openers] == [0, 0, 0, 0]
 
 
 def test_several_processes_write_at_once(path: Path) -> None:

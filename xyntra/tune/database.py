@@ -12,9 +12,9 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from xyntra.errors import ArchiveError
@@ -23,9 +23,12 @@ from xyntra.tune.tuned import Tuned
 
 __all__ = ["Database", "best_schedules", "tuned_devices"]
 
+_Answer = TypeVar("_Answer")
 _FORMAT = 1
 _WAIT = 5.0
 """Seconds to wait for other processes that write."""
+_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR)
+"""Errors that may be gone a moment later, whatever SQLite's extended code says of them."""
 _SIDE_FILES = ("-wal", "-shm")
 _DAMAGED = ("malformed", "not a database", "corrupt")
 _SCHEMA = """
@@ -72,13 +75,34 @@ def tuned_devices(path: Path) -> set[str]:
 def _read(path: Path, query: str, values: tuple[str, ...]) -> list[tuple[Any, ...]]:
     if not path.is_file():
         return []
-    try:
+
+    def found() -> list[tuple[Any, ...]]:
         with contextlib.closing(_connect_to_read(path)) as connection:
             if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
                 raise _unreadable(path, "it is of another version of Xyntra")
             return connection.execute(query, values).fetchall()
+
+    try:
+        return _when_free(found)
     except sqlite3.Error as error:
         raise _unreadable(path, str(error)) from error
+
+
+def _when_free(act: Callable[[], _Answer]) -> _Answer:
+    """Do what needs a file that others open and close, within `_WAIT` seconds.
+
+    SQLite waits for other writers by itself, but not where the first connection changes the file to
+    WAL mode, or where the last one removes the log: others are told at once that the file is
+    locked, or of an I/O error, because a file beside it vanished between two of their calls.
+    """
+    deadline = time.monotonic() + _WAIT
+    while True:
+        try:
+            return act()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _PASSING or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def _is_sound(schedules: object, nanoseconds: object) -> bool:
@@ -128,7 +152,7 @@ class Database:
         self.notes: list[str] = []
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = self._open()
+            self._connection = _when_free(self._open)
         except (OSError, sqlite3.Error) as error:
             raise self._failed(error) from error
 
