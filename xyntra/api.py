@@ -96,11 +96,11 @@ def compile(  # noqa: A001  (the name that users expect)
 def _compiled_torch(
     model: Any, inputs: Any, settings: Config, others: dict[str, Any], dynamic_shapes: Any
 ) -> Executable:
-    from xyntra.compiler.torch_files import ensure_torch
+    from xyntra.compiler.pytorch.files import ensure_torch
 
     ensure_torch(model)
-    from xyntra.compiler.torch_dimensions import FreeShapes
-    from xyntra.compiler.torch_module import compile_torch  # loads torch
+    from xyntra.compiler.pytorch.dimensions import FreeShapes
+    from xyntra.compiler.pytorch.module import compile_torch  # loads torch
 
     return compile_torch(
         model, inputs, settings, others, FreeShapes(dynamic_shapes, others.pop("dims"))

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xyntra.errors import InputError, UnsupportedError
-from xyntra.plan.arguments import InputChecks, OutputChecks
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.call_inputs import CallInputs
-from xyntra.plan.container import write_container
-from xyntra.plan.files import make_folder, replace_file
+from xyntra.plan.calls.arguments import InputChecks, OutputChecks
+from xyntra.plan.calls.call_inputs import CallInputs
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
+from xyntra.plan.storage.container import write_container
+from xyntra.plan.storage.files import make_folder, replace_file
 from xyntra.spans import calls_recorded, span
 from xyntra.suggestions import did_you_mean
 from xyntra.targets.base import (
@@ -347,7 +347,7 @@ class Executable:
         """
         if self._device is None:
             return ""
-        from xyntra.observe.launch_table import launch_table
+        from xyntra.observe.gpu.launch_table import launch_table
 
         return launch_table(self._device.launch_resources(), self.kernels, nanoseconds)
 

@@ -50,7 +50,7 @@ def _row(model: Model, rounds: int) -> Row:
 
     import xyntra
     from bench.cuda.networks import network
-    from xyntra.observe.precision_costs import memory_of
+    from xyntra.observe.precision.costs import memory_of
 
     inputs = model_inputs(model, "cpu")
     with torch.inference_mode():

@@ -15,20 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.math import (
-    erf,
-    exp,
-    float_classes,
-    hyperbolic,
-    integer_power,
-    inverse_hyperbolic,
-    inverse_trig,
-    log,
-    power,
-    roots,
-    tanh,
-    trig,
-)
+from xyntra.passes.math import erf, exp, float_classes, integer_power, log, power, roots, tanh
+from xyntra.passes.math.angles import hyperbolic, inverse_hyperbolic, inverse_trig, trig
 from xyntra.passes.math.values import Float
 
 __all__ = ["EXPANSIONS", "MAX_ULP", "OTHER_TYPES", "Expansion"]

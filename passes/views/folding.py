@@ -15,6 +15,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.recognize.packed_weights import packed_product_of
 from xyntra.passes.targets.target import Target
+from xyntra.passes.views.channels.wants import ANY_ORDER, Order, Wants, keeps_rows
 from xyntra.passes.views.computed_reads import extract_of, extracts_in, loop_of, read_through
 from xyntra.passes.views.layout import Layout, Reading, reading
 from xyntra.passes.views.movers import Sources, is_copy, move_of
@@ -24,7 +25,6 @@ from xyntra.passes.views.slicing import Spans, slice_of_base
 from xyntra.passes.views.sliding_windows import mixes_channels_last, writes_channel_vectors
 from xyntra.passes.views.structured import Interned, Map, Structured, identity
 from xyntra.passes.views.tensors import MadeOperations, retyped
-from xyntra.passes.views.wants import ANY_ORDER, Order, Wants, keeps_rows
 
 _CHAIN = 8  # operations that follow a convolution, and are looked at
 

@@ -16,7 +16,7 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.passes.lower.cpu import lower_kernel
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import ObjectLibrary
-from xyntra.targets.cpu.pool import team
+from xyntra.targets.cpu.threads.pool import team
 
 Build = Callable[..., "Tensor | Sequence[Tensor]"]
 

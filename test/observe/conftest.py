@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from xyntra.plan.cost import Boundary, Cost, Unfused
+from xyntra.plan.costs.cost import Boundary, Cost, Unfused
 from xyntra.plan.plan import Buffer, KernelCode, Plan, Port, Step, TensorType
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))

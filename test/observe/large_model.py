@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from xyntra.plan.cost import Boundary, Cost, Unfused
+from xyntra.plan.costs.cost import Boundary, Cost, Unfused
 from xyntra.plan.plan import Buffer, KernelCode, Plan, Port, Step, TensorType
 from xyntra.plan.source_graph import SourceGraph, SourceNode
 

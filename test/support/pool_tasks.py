@@ -9,7 +9,7 @@ import numpy as np
 
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import ObjectLibrary
-from xyntra.targets.cpu.pool import WorkerTeam
+from xyntra.targets.cpu.threads.pool import WorkerTeam
 
 # environment: the team, the largest worker's number, and a counter for every iteration. `nest`
 # starts a job of the same team for its own range; `slow` counts `TURNS` times for an iteration.

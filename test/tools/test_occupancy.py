@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xyntra.observe.occupancy import occupancy_rows
+from xyntra.observe.gpu.occupancy import occupancy_rows
 from xyntra.passes.lower.gpu.device import device_of
 from xyntra.plan.kernel import Kernel
 from xyntra.targets.cuda.code.cubins import assembler

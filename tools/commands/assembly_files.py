@@ -19,7 +19,7 @@ def write_assembly(executable: Executable, level: str, output: str | None) -> li
         UnsupportedError: code for the executable's target has another form.
         ArchiveError: a file cannot be written.
     """
-    from xyntra.plan.files import make_folder, replace_file
+    from xyntra.plan.storage.files import make_folder, replace_file
 
     backend = backend_of(executable.artifact.target)
     if TARGETS[backend.name].assembly != level:

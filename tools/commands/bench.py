@@ -137,7 +137,7 @@ def _write(
 ) -> None:
     title = label_of(options)
     if options.json is not None:
-        from xyntra.plan.files import replace_file
+        from xyntra.plan.storage.files import replace_file
 
         kernels = [
             {"kernel": each.name, "nodes": list(each.fused), "nanoseconds": taken}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xyntra.compiler.inputs.source import ModelSource
     from xyntra.config import Config, Precision
     from xyntra.executable import Executable
-    from xyntra.observe.precision_costs import PrecisionCost
+    from xyntra.observe.precision.costs import PrecisionCost
 
 _RANDOM = 3
 """Samples that are made up where none are given."""
@@ -45,7 +45,7 @@ def add_parser(commands: Any, name: str) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile with every precision, run all in turns, and print the report."""
-    from xyntra.observe.precision_costs import costs_as_data, report_costs
+    from xyntra.observe.precision.costs import costs_as_data, report_costs
 
     names = list(dict.fromkeys(options.precision.split(",")))
     for name in names:
@@ -59,13 +59,13 @@ def run(options: argparse.Namespace) -> int:
     costs, count, refused = _costs(options, names)
     print(report_costs(costs, count, refused))
     if options.json:
-        from xyntra.plan.files import replace_file
+        from xyntra.plan.storage.files import replace_file
 
         text = json.dumps(costs_as_data(costs, count, refused), indent=2) + "\n"
         replace_file(options.json, [text.encode()])
     if options.html:
-        from xyntra.observe.precision_page import precision_page
-        from xyntra.plan.files import replace_file
+        from xyntra.observe.precision.page import precision_page
+        from xyntra.plan.storage.files import replace_file
 
         page = precision_page(costs, count, label_of(options), refused)
         replace_file(options.html, [page.encode()])
@@ -82,7 +82,7 @@ def _costs(
     """Return what was measured, over how many samples, and why precisions are not there."""
     from xyntra.compiler.driver import compile_source
     from xyntra.compiler.sampling import checked_call
-    from xyntra.observe.precision_costs import (
+    from xyntra.observe.precision.costs import (
         PrecisionCost,
         kept_in_f32,
         measure_errors,

@@ -165,6 +165,6 @@ def _write(text: bytes, output: str | None) -> None:
         while rest:  # Unbuffered, one write may take a part only.
             rest = rest[sys.stdout.buffer.write(rest) :]
         return
-    from xyntra.plan.files import replace_file
+    from xyntra.plan.storage.files import replace_file
 
     replace_file(output, [text])

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     executable = executable_of(options)
     times = _times(executable) if options.time else None
     if options.html is not None:
-        from xyntra.plan.files import replace_file
+        from xyntra.plan.storage.files import replace_file
 
         html = executable.explain_html(times, title=Path(label_of(options)).name)
         replace_file(options.html, [html.encode()])

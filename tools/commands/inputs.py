@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xyntra.errors import InputError
-from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Port, numpy_dtype
+from xyntra.plan.storage.files import open_regular
 
 if TYPE_CHECKING:
     from xyntra.compiler.inputs.source import ModelSource

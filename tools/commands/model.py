@@ -224,7 +224,7 @@ def samples_of(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def _torch_source(options: argparse.Namespace) -> ModelSource:
     """The program of a file of PyTorch, traced for the shapes that the options give."""
-    from xyntra.compiler.torch_files import Example, torch_source
+    from xyntra.compiler.pytorch.files import Example, torch_source
 
     if options.dim or options.constant:
         raise InputError(

@@ -29,7 +29,7 @@ def add_parser(commands: Any, name: str) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a table of the launches of a call, equal ones together."""
-    from xyntra.observe.occupancy import LEFT, occupancy_records, occupancy_rows
+    from xyntra.observe.gpu.occupancy import LEFT, occupancy_records, occupancy_rows
     from xyntra.targets.table import backend_of
     from xyntra.tools.tables import print_table
 
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"{label_of(options)}, {summary}, launches of a call: {len(launches)}, {source}")
     print_table(occupancy_rows(launches, executable.kernels, times), LEFT)
     if options.json is not None:
-        from xyntra.plan.files import replace_file
+        from xyntra.plan.storage.files import replace_file
 
         records = occupancy_records(launches, executable.kernels, times)
         found = {"model": label_of(options), "target": summary, "measured": asked}

@@ -48,7 +48,7 @@ def write_quantized(options: argparse.Namespace) -> None:
     import onnx
 
     from xyntra.compiler.calibration.qdq_model import qdq_model
-    from xyntra.plan.files import replace_file
+    from xyntra.plan.storage.files import replace_file
 
     model, missing = qdq_model(onnx.load(source.path), found)
     if model.ByteSize() >= _LARGEST:

@@ -25,8 +25,8 @@ def write_reduced(options: argparse.Namespace, executable: Executable) -> None:
         ArchiveError: the file cannot be written.
     """
     from xyntra.observe.reduced_onnx import reduced_model
-    from xyntra.plan.files import replace_file
     from xyntra.plan.plan import TensorType
+    from xyntra.plan.storage.files import replace_file
 
     if options.output in (None, "-"):
         raise InputError(

@@ -136,7 +136,7 @@ def _save(outputs: Arrays, folder: Path) -> None:
 
     import numpy as np
 
-    from xyntra.plan.files import make_folder, replace_file
+    from xyntra.plan.storage.files import make_folder, replace_file
 
     make_folder(folder)
     names = _file_names(list(outputs))

@@ -39,7 +39,7 @@ def contents_of(options: argparse.Namespace) -> bytes | None:
 
 def is_saved(options: argparse.Namespace) -> bool:
     """Tell whether the model is a saved one, by its name or by how it begins."""
-    from xyntra.plan.container import MAGIC
+    from xyntra.plan.storage.container import MAGIC
 
     contents = contents_of(options)
     if contents is not None:

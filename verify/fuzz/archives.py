@@ -24,7 +24,7 @@ import xyntra
 from verify.fuzz.guard import Arrays
 from verify.fuzz.trial import report, tried
 from xyntra.errors import ArchiveError, InputError, XyntraError
-from xyntra.plan.container import read_container, write_container
+from xyntra.plan.storage.container import read_container, write_container
 
 _NUMBERS = (-1, 0, 1, 2, 3, 7, 64, 1 << 20, 1 << 31, 1 << 40, 1 << 62, 1 << 63, 1 << 70)
 _OTHERS: tuple[Any, ...] = (None, True, False, 0.5, 1e300, "", "x", "float64", "\0", [], [[]], {})

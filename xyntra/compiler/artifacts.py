@@ -65,7 +65,7 @@ def weights_of(
     artifact: Artifact, source: ModelSource, parameters_root: Path | None = None
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Return the weights of a model as its artifact wants them; arguments as `load_artifact`."""
-    from xyntra.plan.stored import rounded
+    from xyntra.plan.storage.stored import rounded
 
     if artifact.plan.parameter_file and not source.references:
         path = parameter_file(artifact.plan.parameter_file, source.path, parameters_root)

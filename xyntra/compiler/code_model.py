@@ -18,8 +18,8 @@ from xyntra.errors import CompileError, InputError, ModelError
 from xyntra.frontends.mlir_text import check_entry
 from xyntra.plan.build import build_plan, nodes_of
 from xyntra.plan.check_plan import PlanError, check_plan
-from xyntra.plan.container import MALFORMED
 from xyntra.plan.plan import Plan
+from xyntra.plan.storage.container import MALFORMED
 from xyntra.targets.kernel import CompiledKernel, KernelSource
 from xyntra.targets.table import backend_for, entry_for
 

@@ -35,7 +35,7 @@ from xyntra.passes.analysis.kernel_function import (
     operations_named,
 )
 from xyntra.plan.build import FLOPS, SOURCE, source_of
-from xyntra.plan.flops import count_flops
+from xyntra.plan.costs.flops import count_flops
 from xyntra.targets.table import CODE_LEVELS, TARGETS, backend_named
 
 __all__ = ["Code", "CodeText", "declare_kernels", "erase_code", "read_code", "write_code"]

@@ -22,7 +22,7 @@ from xyntra.compiler.inputs.source import ModelSource
 from xyntra.config import Config
 from xyntra.errors import CompileError, XyntraError
 from xyntra.observe.environment import versions
-from xyntra.plan.files import make_folder, replace_file
+from xyntra.plan.storage.files import make_folder, replace_file
 
 if TYPE_CHECKING:
     from xyntra.frontends.onnx.file.subgraph import Subgraphs

@@ -16,14 +16,14 @@ from xyntra.compiler.code_target import target_of
 from xyntra.errors import ArchiveError, CompileError, InputError
 from xyntra.executable import WEIGHT, Executable, kinds_of
 from xyntra.passes.precision.weight_part import WeightPart
-from xyntra.plan.arguments import to_array
 from xyntra.plan.artifact import Artifact
+from xyntra.plan.calls.arguments import to_array
 from xyntra.plan.check_plan import is_dtype, is_shape
-from xyntra.plan.container import MALFORMED, Container, read_container
-from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Buffer, Port, numpy_dtype
 from xyntra.plan.settled import settlement
-from xyntra.plan.stored import rounded
+from xyntra.plan.storage.container import MALFORMED, Container, read_container
+from xyntra.plan.storage.files import open_regular
+from xyntra.plan.storage.stored import rounded
 from xyntra.targets.base import Program, SettlingProgram
 
 Array = np.ndarray[Any, Any]

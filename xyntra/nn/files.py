@@ -14,7 +14,7 @@ import xyntra.array as xa
 from xyntra.array import Array
 from xyntra.array.dtypes import DTYPES, ElementType
 from xyntra.errors import ModelError
-from xyntra.plan.files import replace_file
+from xyntra.plan.storage.files import replace_file
 
 __all__ = ["load_safetensors", "save_safetensors"]
 

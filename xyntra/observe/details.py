@@ -16,7 +16,7 @@ from xyntra.observe.launches import (
 )
 from xyntra.observe.schedules import schedule_lines
 from xyntra.observe.text import aligned, common_pattern, count, duration, printable, shorten
-from xyntra.plan.cost import Boundary
+from xyntra.plan.costs.cost import Boundary
 from xyntra.plan.plan import Plan, TensorType
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xyntra.observe.equal_launches import EqualLaunches, group_launches, total_cost
 from xyntra.observe.free_sizes import explain_free
-from xyntra.observe.launch_overlap import launch_overlap
+from xyntra.observe.gpu.launch_overlap import launch_overlap
 from xyntra.observe.launches import Crossing, Launch, crossings_of, launches_of, sentence
 from xyntra.observe.lost_time import explain_lost_time
 from xyntra.observe.schedules import explain_schedules

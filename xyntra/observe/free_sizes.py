@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xyntra.dialects.sizes import parse
 from xyntra.observe.text import aligned, plural, printable, shorten
-from xyntra.plan.free import FreeSizes, FreeSymbol, Guard, KernelVariants, named_text
+from xyntra.plan.free.expressions import FreeSizes, FreeSymbol, Guard, KernelVariants, named_text
 
 __all__ = ["explain_free", "shown_shape"]
 

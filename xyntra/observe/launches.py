@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xyntra.errors import InputError
 from xyntra.passes.fusion.partition.reasons import REASONS
-from xyntra.plan.cost import Boundary
+from xyntra.plan.costs.cost import Boundary
 from xyntra.plan.kernel import Kernel, kernel_of
 from xyntra.plan.plan import Plan
 

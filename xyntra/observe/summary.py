@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from xyntra.observe.free_sizes import shown_shape
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.free import FreeSizes
+from xyntra.plan.free.expressions import FreeSizes
 from xyntra.plan.plan import Plan, Port
 from xyntra.targets.table import backend_of
 

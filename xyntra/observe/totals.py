@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.observe.launches import Launch
-from xyntra.plan.cost import Unfused
+from xyntra.plan.costs.cost import Unfused
 from xyntra.plan.plan import Plan
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from xyntra.errors import ArchiveError
 from xyntra.plan.check_plan import PlanError, check_plan
-from xyntra.plan.container import MALFORMED, Container, read_container, write_container
 from xyntra.plan.plan import Plan
 from xyntra.plan.source_graph import SourceGraph
+from xyntra.plan.storage.container import MALFORMED, Container, read_container, write_container
 
 _OBJECT = "object/"
 _CALLS = "calls"

@@ -25,8 +25,8 @@ from xyntra.passes.analysis.states import states_of
 from xyntra.passes.analysis.views import RESHAPES, origin_of
 from xyntra.passes.fallbacks import fallbacks_of
 from xyntra.passes.precision.report import PART, QUANTIZED_FROM, ROUNDED, precisions_of
-from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
-from xyntra.plan.flops import count_flops
+from xyntra.plan.costs.cost_attributes import boundaries_of, cost_of, unfused_of
+from xyntra.plan.costs.flops import count_flops
 from xyntra.plan.plan import (
     Buffer,
     BufferKind,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xyntra.errors import InputError
-from xyntra.plan.cost import Bound, Boundary
+from xyntra.plan.costs.cost import Bound, Boundary
 from xyntra.plan.plan import Plan, Step
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from xyntra.dialects.dtypes import NARROW_TYPES, item_bytes
 from xyntra.errors import InputError
-from xyntra.plan.cost import (
+from xyntra.plan.costs.cost import (
     Boundary,
     Cost,
     Unfused,
@@ -27,7 +27,7 @@ from xyntra.plan.cost import (
     cost_from_json,
     unfused_from_json,
 )
-from xyntra.plan.free import FreeSizes
+from xyntra.plan.free.expressions import FreeSizes
 
 BufferKind = Literal["input", "output", "state", "parameter", "constant", "prepared", "temporary"]
 

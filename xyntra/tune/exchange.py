@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from xyntra.errors import ArchiveError
-from xyntra.plan.files import open_regular, replace_file
+from xyntra.plan.storage.files import open_regular, replace_file
 from xyntra.tune.database import Database
 from xyntra.tune.records import Trial
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xyntra.errors import ArchiveError
-from xyntra.plan.files import replace_file
+from xyntra.plan.storage.files import replace_file
 from xyntra.tune.database import Database
 from xyntra.tune.exchange import HEAD
 from xyntra.tune.records import Trial

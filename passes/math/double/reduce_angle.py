@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
+from xyntra.passes.math.angles.reduce_angle import Angle, window
 from xyntra.passes.math.double_float import fast_two_sum, two_product
-from xyntra.passes.math.reduce_angle import Angle, window
 from xyntra.passes.math.values import Float, Int, fma
 
 __all__ = ["reduce_angle"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
+from xyntra.passes.math.angles.reduce_angle import Angle
 from xyntra.passes.math.double.reduce_angle import reduce_angle
 from xyntra.passes.math.double_float import DoubleFloat, fast_two_sum
-from xyntra.passes.math.reduce_angle import Angle
 from xyntra.passes.math.values import Bool, Float, Int, fma, polynomial
 
 __all__ = ["cos", "sin", "sincos", "tan"]

@@ -21,7 +21,7 @@ from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, lower_kernel
 from xyntra.passes.manager import run_pipeline
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import ObjectLibrary
-from xyntra.targets.cpu.pool import team
+from xyntra.targets.cpu.threads.pool import team
 
 Array = np.ndarray
 LOOPS = "b, h, s, t, d, e"

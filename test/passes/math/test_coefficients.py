@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from minimax import Array, Weight, best_fit, fit, largest_error, relative, sample
 
-from xyntra.passes.math import erf, exp, hyperbolic, inverse_trig, log, power, trig
+from xyntra.passes.math import erf, exp, log, power
+from xyntra.passes.math.angles import hyperbolic, inverse_trig, trig
 
 Function = Callable[[Any], Any]
 _ROOT_HALF, _ROOT_TWO = 0.70710678, 1.41421356

@@ -24,7 +24,7 @@ from xyntra.config import load_config
 from xyntra.errors import ConfigError, InputError, ModelError, UnsupportedError
 from xyntra.passes import pipelines
 from xyntra.plan.plan import Buffer, Plan
-from xyntra.plan.stored import rounded
+from xyntra.plan.storage.stored import rounded
 
 Array = np.ndarray[Any, Any]
 Settings = dict[str, Any]

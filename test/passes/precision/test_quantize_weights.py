@@ -12,7 +12,7 @@ import pytest
 
 import xyntra
 from xyntra.errors import InputError, ModelError
-from xyntra.observe.precision_costs import memory_of
+from xyntra.observe.precision.costs import memory_of
 from xyntra.passes.precision.weight_part import BLOCK, WeightPart
 from xyntra.plan.check_plan import PlanError, check_plan
 from xyntra.plan.plan import Buffer, Plan

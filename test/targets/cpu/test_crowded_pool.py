@@ -19,10 +19,16 @@ from pool_tasks import TURNS, load_tasks, run
 from threaded_model import shared_input, shared_model
 
 from xyntra.executable import Executable
-from xyntra.targets.cpu.cores import core_of_cpus
-from xyntra.targets.cpu.pool import WorkerTeam, pool, team
-from xyntra.targets.cpu.pool_code import is_supported
-from xyntra.targets.cpu.pool_layout import KNOWN_CPUS, RESCUES, SLOTS, WORKER_MOVED, WORKER_ROAMS
+from xyntra.targets.cpu.threads.cores import core_of_cpus
+from xyntra.targets.cpu.threads.pool import WorkerTeam, pool, team
+from xyntra.targets.cpu.threads.pool_code import is_supported
+from xyntra.targets.cpu.threads.pool_layout import (
+    KNOWN_CPUS,
+    RESCUES,
+    SLOTS,
+    WORKER_MOVED,
+    WORKER_ROAMS,
+)
 
 pytestmark = pytest.mark.skipif(not is_supported(), reason="threads are for Linux")
 LIMIT_SECONDS = 120.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The architectures: a file for each kind, each of which registers its own."""
+"""The architectures: a file for each kind, by subject, each of which registers its own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ __all__ = ["load"]
 
 def load() -> dict[str, Architecture]:
     """Return every architecture by name. Imports none of the model libraries."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
     return registered()

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from verify.architectures.catalogue.timm_models import add as add_timm
+from verify.architectures.catalogue.timm.timm_models import add as add_timm
 from verify.architectures.catalogue.transformers_models import VOCABULARY, add, text
-from verify.architectures.catalogue.transformers_vision import VIT, add_vision
+from verify.architectures.catalogue.vision.transformers_vision import VIT, add_vision
 from verify.architectures.images import sounds
 
 _STAGES = {"hidden_sizes": [16, 32, 48, 64], "depths": [1, 1, 2, 1]}

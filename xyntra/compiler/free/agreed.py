@@ -13,7 +13,7 @@ from xyntra.compiler.model_import import ModelImport
 from xyntra.compiler.worker.request import Request
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
 from xyntra.passes.analysis.sizes.instances import numbers_in
-from xyntra.plan.free import FreeSizes, FreeSymbol
+from xyntra.plan.free.expressions import FreeSizes, FreeSymbol
 from xyntra.plan.plan import Plan
 
 __all__ = ["NOT_FREE", "Agreed", "agreements", "refused", "request_at"]

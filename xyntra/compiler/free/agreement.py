@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.sizes.fit import Fitter
-from xyntra.plan.free import FreeSizes, FreeSymbol
+from xyntra.plan.free.expressions import FreeSizes, FreeSymbol
 from xyntra.plan.plan import Plan, Step
 
 __all__ = ["PlanAgreement", "agree_plans"]

@@ -25,7 +25,7 @@ from xyntra.dialects.sizes import Expr, constant, parse
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
 from xyntra.frontends.onnx.folding.record import FoldRecord, recording
 from xyntra.plan.build_source import build_source_graph
-from xyntra.plan.free import FreeSymbol, with_defined
+from xyntra.plan.free.expressions import FreeSymbol, with_defined
 
 __all__ = ["make_free_artifact"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xyntra.dialects.sizes import constant, symbol
-from xyntra.plan.free import FreeSymbol, Guard, with_defined
+from xyntra.plan.free.expressions import FreeSymbol, Guard, with_defined
 
 __all__ = ["SizeClass", "size_classes"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xyntra.compiler.free.samples import combinations
 from xyntra.compiler.worker.request import Request
-from xyntra.plan.free import FreeSymbol
+from xyntra.plan.free.expressions import FreeSymbol
 
 __all__ = ["check_conditions"]
 

@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.sizes.agreement import OPERATIONS_DIFFER, agree
-from xyntra.plan.free import FreeSymbol, with_defined
+from xyntra.plan.free.expressions import FreeSymbol, with_defined
 
 __all__ = ["check_ends"]
 

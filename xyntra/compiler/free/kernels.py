@@ -14,7 +14,7 @@ from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.compiler.worker.request import Request
 from xyntra.dialects.sizes import parse
 from xyntra.errors import CompileError
-from xyntra.plan.free import FreeSizes, FreeSymbol, KernelVariants
+from xyntra.plan.free.expressions import FreeSizes, FreeSymbol, KernelVariants
 from xyntra.plan.plan import Plan
 from xyntra.targets.base import CALLS
 from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource

@@ -16,7 +16,7 @@ from itertools import islice, pairwise, product
 from math import log, prod
 
 from xyntra.dialects.sizes import Expr, constant, parse, symbol
-from xyntra.plan.free import FreeSymbol, with_defined
+from xyntra.plan.free.expressions import FreeSymbol, with_defined
 
 __all__ = ["Samples", "combinations", "sample_sets", "symbols_of", "with_related"]
 

@@ -15,8 +15,8 @@ from xyntra.compiler.inputs.foreign_objects import refused
 from xyntra.errors import InputError, ModelError, XyntraError
 from xyntra.frontends.onnx.file.container import scan
 from xyntra.frontends.weights import WeightRef, WeightSource
-from xyntra.plan.container import MAGIC
-from xyntra.plan.files import open_regular
+from xyntra.plan.storage.container import MAGIC
+from xyntra.plan.storage.files import open_regular
 
 if TYPE_CHECKING:
     import numpy as np

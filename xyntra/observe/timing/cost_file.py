@@ -11,7 +11,7 @@ from typing import Any
 
 from xyntra.errors import ArchiveError
 from xyntra.observe.timing.fitted_costs import FittedCosts, Sample, fit_costs
-from xyntra.plan.files import replace_file
+from xyntra.plan.storage.files import replace_file
 
 __all__ = ["add_samples", "costs_beside", "read_costs"]
 

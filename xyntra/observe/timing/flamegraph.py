@@ -17,7 +17,7 @@ from pathlib import Path
 from xyntra.errors import InputError
 from xyntra.observe.text import duration, printable
 from xyntra.observe.timing.stacks import Stacks
-from xyntra.plan.files import replace_file
+from xyntra.plan.storage.files import replace_file
 
 __all__ = ["check_name", "write_flamegraph"]
 

@@ -17,8 +17,8 @@ from typing import Any
 from xyntra.errors import InputError, MissingExtraError
 from xyntra.observe.colours import KIND_COLOURS
 from xyntra.observe.text import printable
-from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import Kernel
+from xyntra.plan.storage.files import replace_file
 
 __all__ = ["Roofs", "check_name", "share_of_roof", "write_roofline"]
 

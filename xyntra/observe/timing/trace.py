@@ -21,9 +21,9 @@ from typing import Any
 from xyntra.errors import InputError
 from xyntra.observe.timing.live_memory import live_bytes
 from xyntra.observe.timing.stacks import Stacks, stacks_of_spans
-from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import kernels_of
 from xyntra.plan.plan import Plan
+from xyntra.plan.storage.files import replace_file
 from xyntra.spans import Recording, calls_recorded, recording
 
 __all__ = ["TimeTrace", "trace", "trace_process"]

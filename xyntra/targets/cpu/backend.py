@@ -43,7 +43,7 @@ class CpuBackend(Backend):
     def tuning_key(self, ordinal: int, threads: int | None) -> str:
         """Return the processor, its caches and the number of threads."""
         from xyntra.targets.cpu.device import host_device
-        from xyntra.targets.cpu.pool import default_threads
+        from xyntra.targets.cpu.threads.pool import default_threads
 
         device = host_device()
         caches = f"{device.l1_bytes}/{device.l2_bytes}/{device.l3_bytes}"
@@ -53,8 +53,8 @@ class CpuBackend(Backend):
 
     def tuning_class(self, architecture: str, threads: int | None) -> str:
         """Return the width of vectors and the number of threads."""
-        from xyntra.targets.cpu.cores import allowed_cores
         from xyntra.targets.cpu.device import host_device
+        from xyntra.targets.cpu.threads.cores import allowed_cores
 
         used = threads or allowed_cores()
         return f"{self.name}-{host_device().vector_bits}-bits-{used}-threads"

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.bound_sizes import SizeBinder
-from xyntra.plan.free import with_defined
-from xyntra.plan.sized import every_step, sized_plan
+from xyntra.plan.free.bound_sizes import SizeBinder
+from xyntra.plan.free.expressions import with_defined
+from xyntra.plan.free.sized import every_step, sized_plan
 from xyntra.targets.cpu.program import CpuProgram
 
 __all__ = ["FreeProgram"]

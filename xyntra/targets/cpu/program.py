@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.plan.arguments import InputChecks, OutputChecks, check_output, state_array
 from xyntra.plan.artifact import Artifact
+from xyntra.plan.calls.arguments import InputChecks, OutputChecks, check_output, state_array
 from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
 from xyntra.plan.plan import Plan, Port, Step, numpy_dtype
-from xyntra.plan.stored import contents
+from xyntra.plan.storage.stored import contents
 from xyntra.targets.cpu.interrupts import FLAG, interrupts, is_supported
 from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.memory import address_of, allocate
 from xyntra.targets.cpu.plain_call import plain_call
-from xyntra.targets.cpu.pool import default_threads, team
 from xyntra.targets.cpu.prepared import PreparedOperands, prepare_name, prepared_kernels
 from xyntra.targets.cpu.replay import StepTable, own_library
+from xyntra.targets.cpu.threads.pool import default_threads, team
 
 Array = np.ndarray[Any, Any]
 

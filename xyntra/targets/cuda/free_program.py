@@ -16,7 +16,7 @@ import numpy as np
 
 from xyntra.errors import UnsupportedError
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.bound_sizes import SizeBinder
+from xyntra.plan.free.bound_sizes import SizeBinder
 from xyntra.plan.plan import numpy_dtype
 from xyntra.targets.cuda.calls.pending import Pending
 from xyntra.targets.cuda.code.kernel_image import KernelImage

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from xyntra.errors import DeviceError, InputError
-from xyntra.plan.arguments import InputChecks, check_output
 from xyntra.plan.artifact import Artifact
+from xyntra.plan.calls.arguments import InputChecks, check_output
 from xyntra.plan.plan import Plan, Port, numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
 from xyntra.targets.cuda.arrays.foreign_arrays import library_of, usable_torch

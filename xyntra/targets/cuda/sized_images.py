@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xyntra.plan.free import FreeSizes
+from xyntra.plan.free.expressions import FreeSizes
+from xyntra.plan.free.sized import sized_plan
 from xyntra.plan.plan import Plan
-from xyntra.plan.sized import sized_plan
 from xyntra.targets.cuda.code.kernel_image import KernelImage
 
 __all__ = ["sized_images"]

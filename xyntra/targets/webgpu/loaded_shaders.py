@@ -13,7 +13,7 @@ import numpy as np
 from xyntra.errors import UnsupportedError
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.plan import Plan
-from xyntra.plan.stored import contents
+from xyntra.plan.storage.stored import contents
 from xyntra.targets.webgpu.adapter import OpenDevice, named_errors, wgpu_module
 from xyntra.targets.webgpu.bound_plan import (
     WORD,

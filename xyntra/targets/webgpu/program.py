@@ -12,8 +12,8 @@ import numpy as np
 
 from xyntra.errors import DeviceError, UnsupportedError
 from xyntra.passes.lower.gpu.device import device_of
-from xyntra.plan.arguments import InputChecks, OutputChecks, check_output
 from xyntra.plan.artifact import Artifact
+from xyntra.plan.calls.arguments import InputChecks, OutputChecks, check_output
 from xyntra.targets.webgpu.adapter import OpenDevice, architecture_in, missing, open_device
 from xyntra.targets.webgpu.loaded_shaders import LoadedShaders
 

@@ -17,7 +17,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.matmul.constant_panels import ConstantPanels
+from xyntra.passes.lower.cpu.matmul.panels.constant_panels import ConstantPanels
 from xyntra.passes.lower.kernels.prepared_operands import prepared
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import carrying_loop, index, load, loop, plus, store

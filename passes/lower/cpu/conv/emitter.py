@@ -26,7 +26,7 @@ from xyntra.passes.analysis.sizes.size import Size, hint_of
 from xyntra.passes.lower.cpu.conv.absent_taps import AbsentTaps
 from xyntra.passes.lower.cpu.conv.plan import ROW_TILES, ConvolutionPlan
 from xyntra.passes.lower.cpu.conv.rows import Put, TileRows, tile_rows
-from xyntra.passes.lower.cpu.matmul.constant_panels import ConstantPanels
+from xyntra.passes.lower.cpu.matmul.panels.constant_panels import ConstantPanels
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.loops import integers

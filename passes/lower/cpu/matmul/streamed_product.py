@@ -21,7 +21,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.matmul.panels import block_of
+from xyntra.passes.lower.cpu.matmul.panels.panels import block_of
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled
 from xyntra.passes.lower.cpu.schedule.emitter import Choices, NestEmitter, require
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule

@@ -19,10 +19,10 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.matmul.constant_panels import ConstantPanels
 from xyntra.passes.lower.cpu.matmul.micro_kernel import MicroKernel, Steps, TileOperand
-from xyntra.passes.lower.cpu.matmul.panel_prefetch import PanelPrefetch
-from xyntra.passes.lower.cpu.matmul.panels import Block, Panels, block_of, even_block
+from xyntra.passes.lower.cpu.matmul.panels.constant_panels import ConstantPanels
+from xyntra.passes.lower.cpu.matmul.panels.panel_prefetch import PanelPrefetch
+from xyntra.passes.lower.cpu.matmul.panels.panels import Block, Panels, block_of, even_block
 from xyntra.passes.lower.cpu.matmul.partial_sums import PartialSums
 from xyntra.passes.lower.cpu.matmul.tile_blocking import Blocking
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue

@@ -17,7 +17,7 @@ from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.matmul.panel_prefetch import prefetch
+from xyntra.passes.lower.cpu.matmul.panels.panel_prefetch import prefetch
 from xyntra.passes.lower.cpu.matmul.sums_of_lanes import sums_of_lanes
 from xyntra.passes.lower.cpu.matmul_packed.packed_plan import PackedProduct
 from xyntra.passes.lower.cpu.matmul_packed.word_plan import WORD, WordChoices, WordProduct

@@ -22,8 +22,8 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.analysis.owners import owner_of
-from xyntra.passes.math.reduce_angle import reduce_large_angle
-from xyntra.passes.math.trig import wave_of
+from xyntra.passes.math.angles.reduce_angle import reduce_large_angle
+from xyntra.passes.math.angles.trig import wave_of
 from xyntra.passes.math.values import Bool, Builder, Float, Int, fma
 
 __all__ = ["LATE", "expand_waves"]

@@ -25,7 +25,7 @@ from xyntra.passes.lower.cpu import lower_kernel
 from xyntra.passes.lower.tensor.decompose_named_ops import DecomposeNamedOps
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import ObjectLibrary
-from xyntra.targets.cpu.pool import team
+from xyntra.targets.cpu.threads.pool import team
 
 Arrays = Mapping[str, np.ndarray]
 

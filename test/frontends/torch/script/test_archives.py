@@ -83,7 +83,7 @@ def test_a_file_is_read_once(
         path.write_bytes(written(torch.jit.script(layer)))
         found = [xyntra.compile(path, inputs=(x,), config=config)(x) for _ in range(1 + number)]
         torch.testing.assert_close(found[-1], layer(x).detach())
-    monkeypatch.setattr("xyntra.compiler.torch_files._asked", _unwanted)
+    monkeypatch.setattr("xyntra.compiler.pytorch.files._asked", _unwanted)
     exe = xyntra.compile(path, inputs=(x,), config=config)
     torch.testing.assert_close(exe(x), layers[1](x).detach())
     assert exe(x).shape == (3, 2)

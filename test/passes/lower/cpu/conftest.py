@@ -19,7 +19,7 @@ from torch_mlir import ir
 from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, lower_kernel
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import ObjectLibrary
-from xyntra.targets.cpu.pool import WorkerTeam, team
+from xyntra.targets.cpu.threads.pool import WorkerTeam, team
 
 DTYPES = {
     "f64": np.dtype(np.float64),

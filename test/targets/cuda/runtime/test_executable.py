@@ -11,7 +11,7 @@ import xyntra
 from xyntra.compiler.code_target import CodeTarget, target_of
 from xyntra.errors import ArchiveError, ConfigError, DeviceError, UnsupportedError
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.container import read_container
+from xyntra.plan.storage.container import read_container
 from xyntra.targets.cuda.driver.device import cuda_devices
 
 TARGET = "cuda:sm_90a"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from xyntra.errors import InputError
-from xyntra.plan.arguments import wrong_shape
+from xyntra.plan.calls.arguments import wrong_shape
 from xyntra.plan.plan import Port, numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
 from xyntra.targets.cuda.arrays.dlpack import (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from xyntra.errors import InputError
-from xyntra.plan.arguments import check_output, to_array
+from xyntra.plan.calls.arguments import check_output, to_array
 from xyntra.plan.plan import Plan, Port, numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
 from xyntra.targets.cuda.arrays.foreign_arrays import ArrayLibrary, check_apart, library_of

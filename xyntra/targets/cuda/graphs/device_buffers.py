@@ -12,7 +12,7 @@ import numpy as np
 from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
 from xyntra.plan.plan import Plan, Step
-from xyntra.plan.stored import contents
+from xyntra.plan.storage.stored import contents
 from xyntra.targets.cuda.driver.memory import DeviceMemory
 from xyntra.targets.cuda.driver.transfers import Transfers
 

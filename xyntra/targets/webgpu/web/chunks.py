@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xyntra.plan.plan import Plan
-from xyntra.plan.stored import contents
+from xyntra.plan.storage.stored import contents
 from xyntra.targets.webgpu.bound_plan import BoundPlan, whole_words
 
 __all__ = ["CHUNK_BYTES", "WeightSpan", "chunks", "named", "parts"]

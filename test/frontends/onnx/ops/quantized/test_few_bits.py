@@ -13,7 +13,7 @@ from harness import reference, run_compiled
 from refusals import check_invalid, check_unsupported
 
 import xyntra
-from xyntra.observe.precision_costs import memory_of
+from xyntra.observe.precision.costs import memory_of
 
 TOLERANCE = {"float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}
 

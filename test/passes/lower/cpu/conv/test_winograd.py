@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from xyntra.targets.cpu.pool import team
+from xyntra.targets.cpu.threads.pool import team
 
 RNG = np.random.default_rng(43)
 EXACT = "%t = arith.addf %s, %b : {kind}"
