@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.documents import cpu, cuda, fusion, kernel_times, model_table, tuning
+from bench.documents import cpu, cuda, fusion, kernel_times, model_table, sweep, tuning
 from bench.documents.charts import CHARTS
 from bench.documents.markdown import Region
 from bench.harness.files import atomic_path
@@ -22,6 +22,7 @@ RESULTS = ROOT / "bench" / "results"
 _CPU = "cpu-amd-epyc-family-25-model-1-2c"
 _OLDER = "amd-epyc-family-25-model-1-2c"
 _NEWER = "amd-epyc-family-25-model-17-2c"
+_SWEEP = f"partial-sweep-seed-8-{_NEWER}"
 _H100 = "nvidia-h100-80gb-hbm3"
 
 
@@ -55,6 +56,23 @@ PARTS = (
     Part("docs/performance.md", cpu.DETAILS, _CPU, cpu.render_details),
     Part("README.md", cuda.SUMMARY, f"cuda-{_H100}", cuda.render_summary),
     Part("docs/performance-cuda.md", cuda.DETAILS, f"cuda-{_H100}", cuda.render_details),
+    Part("README.md", sweep.SUMMARY, f"sweep-{_H100}", sweep.render_summary),
+    Part(
+        "docs/performance-cuda.md", sweep.LAYERS, f"sweep-{_H100}", partial(sweep.render, "layer")
+    ),
+    Part(
+        "docs/performance-cuda.md",
+        sweep.NETWORKS,
+        f"sweep-networks-{_H100}",
+        partial(sweep.render, "network"),
+    ),
+    Part("docs/performance.md", sweep.LAYERS, f"{_SWEEP}-1t", partial(sweep.render, "layer")),
+    Part(
+        "docs/performance.md",
+        sweep.LAYERS_2_THREADS,
+        f"{_SWEEP}-2t",
+        partial(sweep.render, "layer"),
+    ),
     Part("docs/models.md", model_table.REGION, f"model_table-{_OLDER}", model_table.render),
     Part(
         _FUSION,

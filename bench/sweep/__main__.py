@@ -4,8 +4,8 @@
 On a GPU they run beside PyTorch and torch.compile, all in CUDA graphs; on a CPU beside onnxruntime
 and PyTorch, with the same number of threads. Results are compared with those of f64 or of
 onnxruntime. `--networks 1 8` sweeps whole networks instead, at these batches. `show` prints a
-recorded sweep, the slowest row first; `document` writes recorded ones into docs/performance-cuda.md
-and docs/performance.md.
+recorded sweep, the slowest row first; `python -m bench.all --documents` writes recorded ones into
+the documents.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from bench.harness.machine import describe, slug
 from bench.harness.measure import ROOT, write_json
 from bench.sweep.collection import SEED, rows
 from bench.sweep.networks import Network, networks
-from bench.sweep.page import document
 from bench.sweep.row import Row
 from bench.sweep.summary import lines
 
@@ -33,9 +32,6 @@ RESULTS = ROOT / "bench" / "results"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if every row ran and was right."""
     options = _parser().parse_args(arguments)
-    if options.command == "document":
-        document()
-        return 0
     if options.command == "show":
         found = json.loads(options.json.read_text("utf-8"))["rows"]
     else:
@@ -68,7 +64,6 @@ def _parser() -> argparse.ArgumentParser:
         else:
             add("--threads", type=int, default=1, help="of each (default 1)")
     commands.add_parser("show").add_argument("json", type=Path)
-    commands.add_parser("document")
     return parser
 
 
