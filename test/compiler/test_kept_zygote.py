@@ -109,8 +109,15 @@ def descendants(process: int) -> set[int]:
 
 
 def at_rest(zygote: int) -> bool:
-    """Tell whether a zygote has no children but the other zygote."""
-    return len(descendants(zygote)) == 1
+    """Tell whether a zygote has no children but the other zygote, and keeps it for a moment.
+
+    On a busy machine a worker may be all that is left of a compilation, or all that has begun.
+    """
+    found = set()
+    for _ in range(5):
+        found |= descendants(zygote)
+        time.sleep(0.05)
+    return len(found) == 1
 
 
 def marked(mark: str) -> set[str]:
