@@ -231,5 +231,11 @@ def _outermost(op: ir.Operation) -> ir.Operation:
 
 def _loops(block: ir.Block) -> list[ir.Operation]:
     """Return the loops in `block` whose iterations are independent, none inside another one."""
-    operations = (view.operation for view in block.operations)
-    return [op for op in operations if op.name == "scf.for" and PARALLEL in op.attributes]
+    found = []
+    for view in block.operations:
+        op = view.operation
+        if op.name == "scf.for" and PARALLEL in op.attributes:
+            found.append(op)
+        elif op.name == "scf.if":
+            found += [each for region in op.regions for inner in region for each in _loops(inner)]
+    return found

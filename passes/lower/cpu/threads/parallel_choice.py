@@ -74,6 +74,8 @@ class _Plan:
 def choose_loops(block: ir.Block, known: LoopWork) -> list[Choice]:
     """The loops in `block` to share, none inside another one; those with a schedule as that says.
 
+    Branches are looked into: each of them may have loops to share.
+
     Raises:
         CompileError: such a schedule cannot be followed.
     """
@@ -98,11 +100,20 @@ def _block_plan(block: ir.Block, known: LoopWork) -> _Plan:
     times = [0.0] * len(_THREADS)
     choices: list[Choice] = []
     for view in block.operations:
-        op = view.operation
-        plan = _loop_plan(op, known) if op.name == "scf.for" else _serial(known.of(op))
+        plan = _plan(view.operation, known)
         times = [sum(pair) for pair in zip(times, plan.times, strict=True)]
         choices += plan.choices
     return _Plan(tuple(times), tuple(choices))
+
+
+def _plan(op: ir.Operation, known: LoopWork) -> _Plan:
+    if op.name == "scf.for":
+        return _loop_plan(op, known)
+    if op.name != "scf.if":
+        return _serial(known.of(op))
+    plans = [_block_plan(block, known) for region in op.regions for block in region.blocks]
+    times = [sum(each) for each in zip(*(plan.times for plan in plans), strict=True)]
+    return _Plan(tuple(times), tuple(choice for plan in plans for choice in plan.choices))
 
 
 def _loop_plan(loop: ir.Operation, known: LoopWork) -> _Plan:

@@ -154,3 +154,43 @@ func.func @told(%x: memref<64xf32>) {
   } {xyntra.parallel, xyntra.schedule = #xyntra.schedule<{emitter = "parallel-loops", loops = 1, grain = 16}>}
   return
 }
+
+// -----
+
+// Either branch has a loop to share.
+// CHECK-LABEL: func.func @branches(
+// CHECK: scf.if
+// CHECK: call @branches.parallel0(
+// CHECK: else
+// CHECK: call @branches.parallel1(
+// CHECK-LABEL: func.func private @branches.parallel0(
+// CHECK: math.exp
+// CHECK-LABEL: func.func private @branches.parallel1(
+// CHECK: math.sin
+func.func @branches(%x: memref<64x512xf32>, %y: memref<64x512xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 64 : index
+  %m = arith.constant 512 : index
+  %first = memref.load %x[%c0, %c0] : memref<64x512xf32>
+  %zero = arith.constant 0.0 : f32
+  %is_positive = arith.cmpf ogt, %first, %zero : f32
+  scf.if %is_positive {
+    scf.for %i = %c0 to %n step %c1 {
+      scf.for %j = %c0 to %m step %c1 {
+        %a = memref.load %x[%i, %j] : memref<64x512xf32>
+        %b = math.exp %a : f32
+        memref.store %b, %y[%i, %j] : memref<64x512xf32>
+      }
+    } {xyntra.parallel}
+  } else {
+    scf.for %i = %c0 to %n step %c1 {
+      scf.for %j = %c0 to %m step %c1 {
+        %a = memref.load %x[%i, %j] : memref<64x512xf32>
+        %b = math.sin %a : f32
+        memref.store %b, %y[%i, %j] : memref<64x512xf32>
+      }
+    } {xyntra.parallel}
+  }
+  return
+}
