@@ -240,13 +240,24 @@ class Executable:
             UnsupportedError: `addresses-unchecked`: the model is not for a GPU that has streams, or
                 has a branch that was not compiled.
         """
-        if not isinstance(self._program, StreamProgram):
-            raise UnsupportedError(
-                "addresses-unchecked",
-                "only models for NVIDIA GPUs without branches run on bare memory of a stream",
-                hint="call the executable with arrays",
-            )
-        return self._program.launch_at
+        return self._on_streams().launch_at
+
+    def replay_call(self) -> Callable[[Sequence[Any], Sequence[Any]], bool]:
+        """Return a function that repeats a call on tensors of a GPU, as `StreamProgram.replay`.
+
+        Raises:
+            UnsupportedError: `addresses-unchecked`: as for `stream_call`.
+        """
+        return self._on_streams().replay
+
+    def _on_streams(self) -> StreamProgram:
+        if isinstance(self._program, StreamProgram):
+            return self._program
+        raise UnsupportedError(
+            "addresses-unchecked",
+            "only models for NVIDIA GPUs without branches run on bare memory of a stream",
+            hint="call the executable with arrays",
+        )
 
     def _arranged(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """The inputs of a call in order; the usual call is passed on as it is."""

@@ -26,19 +26,23 @@ from xyntra.array.recorded.settings import ArraySettings
 
 __all__ = ["main"]
 
-_CALLS, _ROUNDS = 100, 15
+_SECONDS, _ROUNDS = 2e-3, 300
+"""Of a round, which is short enough that others seldom interrupt it, and their number."""
 
 
 def microseconds(work: Callable[[], Any], wait: Callable[[], None]) -> float:
     """Return the least of the rounds' mean microseconds of a call."""
     work()
+    start = time.perf_counter()
+    work()
+    calls = max(1, int(_SECONDS / (time.perf_counter() - start)))
     times = []
     for _ in range(_ROUNDS):
         wait()
         start = time.perf_counter()
-        for _ in range(_CALLS):
+        for _ in range(calls):
             work()
-        times.append((time.perf_counter() - start) / _CALLS * 1e6)
+        times.append((time.perf_counter() - start) / calls * 1e6)
     return min(times)
 
 

@@ -34,6 +34,21 @@ def test_the_same_graph_is_compiled_once_and_numbers_that_change_become_inputs()
     assert after["executables"] <= before["executables"] + 3
 
 
+def test_numbers_that_are_equal_or_not_by_their_bits() -> None:
+    x = xa.asarray(np.ones(3, np.float32))
+    for zero in (0.0, -0.0):
+        expected = np.float32(np.copysign(np.inf, zero))
+        assert ((x / (xa.full((3,), zero) * x)).numpy() == expected).all()
+        assert (1.0 / xa.pad(x * 0.5, ((1, 0),), zero)).numpy()[0] == expected
+        assert (x / (x * zero)).numpy()[0] == expected
+    seen = []
+    for _ in range(5):
+        found = (x * float("nan") + xa.full((3,), float("nan"))).numpy()
+        seen.append(statistics())
+        assert np.isnan(found).all()
+    assert seen[-1] == seen[0]
+
+
 def test_what_the_program_holds_is_computed_along() -> None:
     x = xa.asarray(np.ones(3, np.float32))
     total = x

@@ -26,12 +26,18 @@ def scaled(x: Any, y: Any, factor: float) -> Any:
     return xl.tanh(x) * factor + y
 
 
+@xyntra.kernel
+def added(x: Any, y: Any) -> Any:
+    return xl.tanh(x) + y
+
+
 class _OnGpu:
     """The executable of the CPU, called as one on a GPU is."""
 
     def __init__(self, executable: Any) -> None:
         self.plan = executable.plan
         self.calls: list[str] = []
+        self.known = False
         self._run = executable.bare_call()
 
     def stream_call(self) -> Any:
@@ -40,6 +46,19 @@ class _OnGpu:
             self._run(addresses)
 
         return launch
+
+    def replay_call(self) -> Any:
+        def replay(arrays: Sequence[Any], out: Sequence[Any]) -> bool:
+            self.calls.append("replay")
+            known = all(
+                (each.dtype, each.shape) == (torch.float32, port.shape) and each.is_contiguous()
+                for each, port in zip(arrays, self.plan.inputs, strict=True)
+            )
+            if self.known and known:
+                self._run([each.data_ptr() for each in (*arrays, *out)])
+            return self.known and known
+
+        return replay
 
     def __call__(self, *given: Any, out: Sequence[Any]) -> None:
         self.calls.append("call")
@@ -65,6 +84,27 @@ def test_results_are_pytorchs_and_numbers_may_change(call: Any) -> None:
         found = call.run((x, y, factor))
         np.testing.assert_allclose(found, torch.tanh(x) * factor + y, rtol=1e-5, atol=1e-6)
     assert call.device.calls == ["call", "call"]
+
+
+def test_tensors_alone_are_left_to_native_code_where_they_were_met_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y = torch.randn(3, 5), torch.randn(5)
+    special: Specialization = added._specialized([x.numpy(), y.numpy()])
+    device = _OnGpu(special.executable)
+    monkeypatch.setattr(Specialization, "executable", property(lambda _: device))
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda _: 7, raising=False)
+    run: Any = tensor_calls._caller(torch, special, [torch.Tensor, torch.Tensor], [x, y])
+    np.testing.assert_allclose(run((x, y)), torch.tanh(x) + y, rtol=1e-5, atol=1e-6)
+    assert device.calls == ["replay", "call"]
+    device.known = True
+    np.testing.assert_allclose(run((x, y)), torch.tanh(x) + y, rtol=1e-5, atol=1e-6)
+    assert device.calls[2:] == ["replay"]
+    assert run((x[:2], y)) is None
+    assert run((x.clone().requires_grad_(), y)) is None
+    assert run((x.numpy(), y)) is None
+    assert device.calls[3:] == ["replay"]
 
 
 def test_a_graph_that_is_recorded_gets_the_launches(call: Any) -> None:

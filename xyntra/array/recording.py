@@ -275,7 +275,7 @@ def _aliases(
 
     Both are taken in order, so that parameters meet parameters and moments meet moments.
     """
-    read = {each for node in graph.order if node.value is None for each in node.args}
+    read = {each for node in graph.places if node.value is None for each in node.args}
     waiting: dict[Any, list[tuple[int, int]]] = {}
     for number, node in enumerate(graph.leaves):
         place = places.get(node)
@@ -304,7 +304,7 @@ def _again(node: LazyNode, draw: Callable[[], Any] | None, target: str) -> Calla
 
 def _with_arguments(graph: Graph, places: dict[LazyNode, int]) -> Graph:
     """Count arguments among the leaves of a graph, whatever their values will be."""
-    for node in graph.order:
+    for node in graph.places:
         if node.op == "argument" and node not in places:
             raise InputError(
                 "array-traced",
@@ -313,8 +313,8 @@ def _with_arguments(graph: Graph, places: dict[LazyNode, int]) -> Graph:
                 cause="an array was stored outside while a function was recorded",
                 hint="return it instead",
             )
-    leaves = [each for each in graph.order if each.value is not None or each in places]
-    return Graph(graph.order, graph.places, leaves, graph.numbers, graph.key)
+    leaves = [each for each in graph.places if each.value is not None or each in places]
+    return Graph(graph.roots, graph.places, leaves, graph.numbers, graph.held, graph.key)
 
 
 def jit(

@@ -7,6 +7,7 @@ A view is a tuple of its kind and what it takes. `view_node` reads it from the n
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -41,10 +42,16 @@ def reshape(a: LazyNode, shape: tuple[int, ...]) -> LazyNode:
 
 def permute(a: LazyNode, order: tuple[int, ...]) -> LazyNode:
     """Return the array with dimension `order[i]` at place i."""
+    meta = _permuted(a.meta, order)
+    return a if meta is None else LazyNode("permute", (a,), (("dims", order),), meta)
+
+
+@lru_cache(maxsize=4096)
+def _permuted(meta: Meta, order: tuple[int, ...]) -> Meta | None:
+    """Return the type with dimension `order[i]` at place i; None for the order that it has."""
     if order == tuple(range(len(order))):
-        return a
-    shape = tuple(a.meta.shape[d] for d in order)
-    return LazyNode("permute", (a,), (("dims", order),), meta_of(shape, a.meta.dtype))
+        return None
+    return meta_of(tuple([meta.shape[d] for d in order]), meta.dtype)
 
 
 def flip(a: LazyNode, axes: tuple[int, ...]) -> LazyNode:
@@ -145,6 +152,7 @@ def view_strides(view: View, base: Meta, strides: tuple[int, ...]) -> tuple[int,
     )
 
 
+@lru_cache(maxsize=4096)
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the steps in elements of an array whose rows follow each other."""
     steps, step = [], 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from xyntra.kernels.specialization import Specialization
@@ -57,11 +58,20 @@ def _caller(
     made = [(tuple(port.shape), getattr(torch, port.dtype)) for port in ports]
     launch, ordinal = executable.stream_call(), int(device.index or 0)
     current_stream = torch._C._cuda_getCurrentRawStream
-    is_recording = torch.cuda.is_current_stream_capturing
+    replay, is_recording = executable.replay_call(), torch.cuda.is_current_stream_capturing
     plain, inputs, result = not special.has_numbers, special.inputs_of, special.result
     watched = [(each.home, each.name, each.value) for each in special.watched]
     numbers = _Numbers(torch, device)
     empty, count = torch.empty, len(kinds)
+    makers = [_maker(torch, *each, device) for each in made]
+
+    def replayed(args: Sequence[Any]) -> Any:
+        """Run on tensors that native code looks at, where their memory was met before."""
+        for value in args:
+            if value.__class__ is not tensor or value.requires_grad:
+                return None
+        results = [new() for new in makers]
+        return result(results) if replay(args, results) else None
 
     def call(args: Sequence[Any]) -> Any:
         if len(args) != count:
@@ -69,6 +79,10 @@ def _caller(
         for home, name, known in watched:
             if home.get(name) is not known:
                 return None
+        if plain and not is_recording():
+            found = replayed(args)
+            if found is not None:
+                return found
         given: list[Any] = []
         place = 0
         for number, kind in enumerate(kinds):
@@ -104,6 +118,18 @@ def _caller(
         return result(results)
 
     return call
+
+
+def _maker(torch: Any, shape: tuple[int, ...], dtype: Any, device: Any) -> Callable[[], Any]:
+    """Return what makes a tensor, on the current GPU at least, in the least time that there is.
+
+    PyTorch's own compiled code calls this function, at a quarter of what `torch.empty` takes.
+    """
+    guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+    fast = getattr(guards, f"_empty_strided_{device.type}", None)
+    if fast is None:
+        return lambda: torch.empty(shape, dtype=dtype, device=device)
+    return partial(fast, shape, torch.empty(shape, device="meta").stride(), dtype)
 
 
 class _Numbers:

@@ -187,6 +187,18 @@ class StreamProgram(DeviceProgram, Protocol):
                 launched before, and stays as long as the record.
         """
 
+    def replay(self, arrays: Sequence[Any], out: Sequence[Any]) -> bool:
+        """Repeat a call on arrays that lie where those of a call before did; wait for nothing.
+
+        Args:
+            arrays: one an input, none of which a gradient is taken of.
+            out: one a result.
+
+        Returns:
+            False, with nothing done, where an array is of another kind, type, layout or device
+            than that of the port, or lies elsewhere than in the calls before.
+        """
+
 
 class Backend(ABC):
     """The implementation of a target: it compiles, loads and runs models."""

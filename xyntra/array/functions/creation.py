@@ -11,7 +11,7 @@ from xyntra.array.dtypes import ElementType, as_dtype, default_float, int64
 from xyntra.array.interchange import adopted, is_foreign, of_python
 from xyntra.array.late import LATE, late
 from xyntra.array.recorded.evaluate import compute as compute_nodes
-from xyntra.array.recorded.graph import LazyNode, meta_of
+from xyntra.array.recorded.graph import LazyNode, exact, meta_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.record import cast
 from xyntra.array.views import broadcast, reshape
@@ -106,7 +106,7 @@ def shape_of(shape: Any) -> tuple[int, ...]:
 
 
 def _full(shape: Any, value: Any, dtype: ElementType) -> Array:
-    return wrap(LazyNode("full", (), (("value", value),), meta_of(shape_of(shape), dtype)))
+    return wrap(LazyNode("full", (), (("value", exact(value)),), meta_of(shape_of(shape), dtype)))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from xyntra.array.arrays import Array, as_node, wrap
@@ -29,8 +30,7 @@ def einsum(equation: str, /, *operands: Any) -> Array:
         InputError: the equation does not fit the arrays.
     """
     nodes = [as_node(each) for each in operands]
-    shapes = [each.meta.shape for each in nodes]
-    terms, out = _parsed(equation, shapes)
+    terms, out = _parsed(equation, tuple([each.meta.shape for each in nodes]))
     arrays = [wrap(each) for each in nodes]
     kept = [_diagonals(x, term) for x, term in zip(arrays, terms, strict=True)]
     while len(kept) > 1:
@@ -60,7 +60,8 @@ def _diagonals(x: Array, term: str) -> tuple[Array, str]:
     return wrap(x._node), term
 
 
-def _parsed(equation: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
+@lru_cache(maxsize=1024)
+def _parsed(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[str], str]:
     """Return the letters of each operand and of the result, with letters for dots."""
     plain = equation.replace(" ", "")
     left, arrow, out = plain.partition("->")

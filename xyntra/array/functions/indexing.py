@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from xyntra.array.arrays import (
@@ -29,23 +30,53 @@ from xyntra.errors import InputError
 
 __all__ = ["assign", "put_along_axis", "read", "take", "take_along_axis", "taken"]
 
+_PLAIN = {int, type(None)}
+
 
 @late
 def read(array: Array, key: Any) -> Array:
     """Return the part of an array that a key names: a view, where no array is in the key."""
-    items = _items(array, key)
-    basic, advanced = _split(array, items)
+    view = _plain_view(array, key)
+    if view is not None:
+        return view_of(array, view)
+    items = _items(array.ndim, key)
+    basic, advanced = _split(array.shape, items)
     viewed = array if basic is None else view_of(array, basic)
     if not advanced:
         return viewed if basic is not None else view_of(array, ("reshape", array.shape))
     return wrap(_gathered(node_of(viewed), advanced))
 
 
+def _plain_view(array: Array, key: Any) -> View | None:
+    """Return what a key of integers, slices of integers and None shows; None for other keys."""
+    parts: list[Any] = []
+    for each in key if type(key) is tuple else (key,):
+        kind = type(each)
+        if kind is slice:
+            start, stop, step = each.start, each.stop, each.step
+            if not {type(start), type(stop), type(step)} <= _PLAIN:
+                return None
+            parts.append((start, stop, step))
+        elif kind is int or each is None or each is Ellipsis:
+            parts.append(each)
+        else:
+            return None
+    return _view_at(array._node.meta.shape, tuple(parts))
+
+
+@lru_cache(maxsize=4096)
+def _view_at(shape: tuple[int, ...], parts: tuple[Any, ...]) -> View:
+    """Return what a key shows of an array; slices are given as tuples, which can be hashed."""
+    key = tuple([slice(*each) if type(each) is tuple else each for each in parts])
+    view, _ = _split(shape, _items(len(shape), key))
+    return ("reshape", shape) if view is None else view
+
+
 @late
 def assign(array: Array, key: Any, value: Any) -> None:
     """Write a value, which broadcasts, to the part of an array that a key names."""
-    items = _items(array, key)
-    basic, advanced = _split(array, items)
+    items = _items(array.ndim, key)
+    basic, advanced = _split(array.shape, items)
     own = node_of(array)
     new = _converted(value, array)
     target = array if basic is None else view_of(array, basic)
@@ -90,17 +121,17 @@ def _without_ones(node: LazyNode, shape: tuple[int, ...]) -> LazyNode:
     return node
 
 
-def _items(array: Array, key: Any) -> list[Any]:
+def _items(rank: int, key: Any) -> list[Any]:
     """Return a key as one item for each dimension, with the Ellipsis written out, and Nones."""
     given = list(key) if isinstance(key, tuple) else [key]
     items = [_item(each) for each in given]
     taken = sum(_consumed(each) for each in items)
     dots = [place for place, each in enumerate(items) if each is Ellipsis]
-    missing = array.ndim - taken
+    missing = rank - taken
     if missing < 0 or len(dots) > 1:
         raise InputError(
             "array-index",
-            f"{taken} indices for an array of rank {array.ndim}"
+            f"{taken} indices for an array of rank {rank}"
             if missing < 0
             else "an index has one Ellipsis",
             place=user_place(),
@@ -146,7 +177,9 @@ def _consumed(item: Any) -> int:
     return 1
 
 
-def _split(array: Array, items: list[Any]) -> tuple[View | None, list[tuple[int, LazyNode]]]:
+def _split(
+    sizes: tuple[int, ...], items: list[Any]
+) -> tuple[View | None, list[tuple[int, LazyNode]]]:
     """Return the slices, integers and Nones of a key as a view, and the arrays with their places.
 
     Dimensions that arrays index are whole in the view. Where there are arrays, integers count as
@@ -165,12 +198,12 @@ def _split(array: Array, items: list[Any]) -> tuple[View | None, list[tuple[int,
         if isinstance(item, LazyNode):
             advanced.append((len(shape), item))
             for _ in range(_consumed(item)):
-                size = array.shape[place]
+                size = sizes[place]
                 spans.append((0, size, 1))
                 shape.append(size)
                 place += 1
             continue
-        size = array.shape[place]
+        size = sizes[place]
         place += 1
         if isinstance(item, slice):
             start, stop, step = item.indices(size)
@@ -189,8 +222,8 @@ def _split(array: Array, items: list[Any]) -> tuple[View | None, list[tuple[int,
             trivial = False
     if trivial:
         return None, advanced
-    starts, sizes, steps = (tuple(each[part] for each in spans) for part in range(3))
-    return ("index", starts, sizes, steps, tuple(shape)), advanced
+    starts, counts, steps = (tuple(each[part] for each in spans) for part in range(3))
+    return ("index", starts, counts, steps, tuple(shape)), advanced
 
 
 def _in_range(place: int, size: int, axis: int) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -11,7 +12,7 @@ from xyntra.array.arrays import Array, as_node, reshaped, view_of, wrap
 from xyntra.array.functions.creation import asarray, shape_of
 from xyntra.array.functions.elementwise import result_of
 from xyntra.array.late import LATE, late
-from xyntra.array.recorded.graph import LazyNode, meta_of
+from xyntra.array.recorded.graph import LazyNode, exact, meta_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.record import broadcast_shapes, cast
 from xyntra.array.views import broadcast, slice_
@@ -52,6 +53,8 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(rank))
+    if type(axis) is int:
+        return (axis_of(axis, rank),)
     given = axis if isinstance(axis, tuple | list) else (axis,)
     found = tuple(axis_of(each, rank) for each in given)
     if len(set(found)) != len(found):
@@ -68,33 +71,46 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Array:
     """
     array = asarray(x)
     given = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    sizes = [each.__index__() for each in given]
+    sizes = tuple([each if type(each) is int else each.__index__() for each in given])
+    return reshaped(array, _reshaped(array._node.meta.shape, sizes), copy)
+
+
+@lru_cache(maxsize=4096)
+def _reshaped(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes that are given, in place of -1 the one that is left."""
+    size, sizes = prod(shape), list(given)
     if sizes.count(-1) == 1:
         rest = prod(each for each in sizes if each != -1)
-        if rest and array.size % rest == 0:
-            sizes[sizes.index(-1)] = array.size // rest
-    if prod(sizes) != array.size or any(each < 0 for each in sizes):
+        if rest and size % rest == 0:
+            sizes[sizes.index(-1)] = size // rest
+    if prod(sizes) != size or any(each < 0 for each in sizes):
         raise InputError(
             "array-reshape",
-            f"an array of the shape {list(array.shape)} does not take the shape {list(given)}",
+            f"an array of the shape {list(shape)} does not take the shape {list(given)}",
             place=user_place(),
-            cause=f"it has {array.size} elements",
+            cause=f"it has {size} elements",
         )
-    return reshaped(array, tuple(sizes), copy)
+    return tuple(sizes)
 
 
 @late
 def permute_dims(x: Any, /, axes: Any) -> Array:
     """Return the array with dimension `axes[i]` at place i, as a view."""
     array = asarray(x)
-    order = tuple(axis_of(each, array.ndim) for each in axes)
-    if sorted(order) != list(range(array.ndim)):
+    given = tuple([each if type(each) is int else each.__index__() for each in axes])
+    return view_of(array, ("permute", _order(given, len(array._node.meta.shape))))
+
+
+@lru_cache(maxsize=1024)
+def _order(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    order = tuple([axis_of(each, rank) for each in axes])
+    if sorted(order) != list(range(rank)):
         raise InputError(
             "array-axis",
-            f"{axes} is no order of the dimensions of an array of rank {array.ndim}",
+            f"{axes} is no order of the dimensions of an array of rank {rank}",
             place=user_place(),
         )
-    return view_of(array, ("permute", order))
+    return order
 
 
 def matrix_transpose(x: Any, /) -> Array:
@@ -310,5 +326,6 @@ def pad(x: Any, /, widths: Any, value: float = 0) -> Array:
     shape = tuple(b + n + e for b, n, e in zip(low, a.meta.shape, high, strict=True))
     meta = meta_of(shape, a.meta.dtype)
     if not a.meta.size:
-        return wrap(LazyNode("full", (), (("value", value),), meta))
-    return wrap(LazyNode("pad", (a,), (("low", low), ("high", high), ("value", value)), meta))
+        return wrap(LazyNode("full", (), (("value", exact(value)),), meta))
+    attrs = ("low", low), ("high", high), ("value", exact(value))
+    return wrap(LazyNode("pad", (a,), attrs, meta))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -10,7 +11,7 @@ from xyntra.array.arrays import Array, as_node, operand, wrap
 from xyntra.array.dtypes import bool_, promote
 from xyntra.array.functions.manipulation import axis_of
 from xyntra.array.late import late
-from xyntra.array.recorded.graph import LazyNode, meta_of
+from xyntra.array.recorded.graph import LazyNode, Meta, meta_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.record import broadcast_shapes, refuse_kind
 from xyntra.array.views import permute, reshape
@@ -23,20 +24,22 @@ _LETTERS = "abcdefghijopqrstuvwxyz"
 
 def contraction(equation: str, a: LazyNode, b: LazyNode) -> LazyNode:
     """Return a contraction of two arrays, whose letters' sizes are equal or 1."""
-    left, right, out = equation.replace("->", ",").split(",")
-    sizes: dict[str, int] = {}
-    for letter, size in [
-        *zip(left, a.meta.shape, strict=True),
-        *zip(right, b.meta.shape, strict=True),
-    ]:
-        sizes[letter] = size if sizes.get(letter, 1) == 1 else sizes[letter]
-    dtype = promote(a.meta.dtype, b.meta.dtype)
-    if dtype is bool_:
-        raise refuse_kind("a product", dtype)
-    meta = meta_of(tuple([sizes[letter] for letter in out]), dtype)
+    meta = _contracted(equation, a.meta, b.meta)
     if not a.meta.size or not b.meta.size:
         return LazyNode("full", (), (("value", 0),), meta)
     return LazyNode("einsum", (a, b), (("equation", equation),), meta)
+
+
+@lru_cache(maxsize=4096)
+def _contracted(equation: str, a: Meta, b: Meta) -> Meta:
+    left, right, out = equation.replace("->", ",").split(",")
+    sizes: dict[str, int] = {}
+    for letter, size in [*zip(left, a.shape, strict=True), *zip(right, b.shape, strict=True)]:
+        sizes[letter] = size if sizes.get(letter, 1) == 1 else sizes[letter]
+    dtype = promote(a.dtype, b.dtype)
+    if dtype is bool_:
+        raise refuse_kind("a product", dtype)
+    return meta_of(tuple([sizes[letter] for letter in out]), dtype)
 
 
 def matmul_nodes(a: LazyNode, b: LazyNode) -> LazyNode:
@@ -45,7 +48,12 @@ def matmul_nodes(a: LazyNode, b: LazyNode) -> LazyNode:
     Raises:
         InputError: an array has rank 0, or the sizes do not fit.
     """
-    one, two = a.meta.shape, b.meta.shape
+    return contraction(_matmul(a.meta.shape, b.meta.shape), a, b)
+
+
+@lru_cache(maxsize=4096)
+def _matmul(one: tuple[int, ...], two: tuple[int, ...]) -> str:
+    """Return the product of arrays of these shapes as an equation."""
     inner = two[-2] if len(two) > 1 else two[0] if two else 0
     if not one or not two or one[-1] != inner:
         raise InputError(
@@ -62,7 +70,7 @@ def matmul_nodes(a: LazyNode, b: LazyNode) -> LazyNode:
     left, right = _LETTERS[rank - len(left) : rank], _LETTERS[rank - len(right) : rank]
     broadcast_shapes(one[: len(left)], two[: len(right)])
     m, n = "m" * (len(one) > 1), "n" * (len(two) > 1)
-    return contraction(f"{left}{m}k,{right}k{n}->{_LETTERS[:rank]}{m}{n}", a, b)
+    return f"{left}{m}k,{right}k{n}->{_LETTERS[:rank]}{m}{n}"
 
 
 def matmul(x1: Any, x2: Any, /) -> Array:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod as prod_of
 from typing import Any
 
@@ -10,7 +11,7 @@ from xyntra.array.arrays import Array, as_node, node_of_number, wrap
 from xyntra.array.dtypes import ElementType, as_dtype, bool_, default_float, int64, uint64
 from xyntra.array.functions.manipulation import axes_of, axis_of, joined, part
 from xyntra.array.late import late
-from xyntra.array.recorded.graph import LazyNode, Meta, meta_of
+from xyntra.array.recorded.graph import LazyNode, Meta, exact, meta_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.record import (
     ARITHMETIC,
@@ -31,7 +32,7 @@ __all__ = [
     "var",
 ]  # fmt: skip
 
-_EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True, "mean": float("nan")}
+_EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True, "mean": exact(float("nan"))}
 """Results of reductions of nothing."""
 
 
@@ -46,8 +47,9 @@ def reduced_meta(meta: Meta, axes: tuple[int, ...], keepdims: bool, dtype: Eleme
 
 def reduced(op: str, a: LazyNode, axis: Any, keepdims: bool, dtype: ElementType) -> LazyNode:
     """Return a reduction of dimensions, with elements of a type."""
-    axes = axes_of(axis, len(a.meta.shape))
-    meta = reduced_meta(a.meta, axes, keepdims, dtype)
+    if type(axis) is not int and axis is not None:
+        axis = axes_of(axis, len(a.meta.shape))
+    meta, attrs = _reduced(a.meta, axis, keepdims, dtype)
     if not a.meta.size and meta.size:
         if op not in _EMPTY:
             raise InputError(
@@ -57,7 +59,17 @@ def reduced(op: str, a: LazyNode, axis: Any, keepdims: bool, dtype: ElementType)
                 hint="look at x.size before",
             )
         return LazyNode("full", (), (("value", _EMPTY[op]),), meta)
-    return LazyNode(op, (a,), (("axes", axes), ("keepdims", keepdims)), meta)
+    return LazyNode(op, (a,), attrs, meta)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _reduced(
+    meta: Meta, axis: Any, keepdims: bool, dtype: ElementType
+) -> tuple[Meta, tuple[Any, ...]]:
+    """Return the type of a reduction's result, and the attributes that say what is reduced."""
+    axes = axes_of(axis, len(meta.shape))
+    attrs = ("axes", axes), ("keepdims", keepdims)
+    return reduced_meta(meta, axes, keepdims, dtype), attrs
 
 
 def _total(op: str, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Array:

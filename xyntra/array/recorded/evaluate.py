@@ -88,12 +88,9 @@ def prepared(roots: Sequence[LazyNode]) -> GraphCall | None:
     with _LOCK:
         graph = graph_of(roots)
         wanted = dict.fromkeys(each for each in roots if each.value is None)
-        for node in graph.order:
-            handle = node.handle
-            if handle is not None and node.value is None and node.op not in _UNKEPT:
-                array = handle()
-                if array is not None and array._node is node:
-                    wanted[node] = None
+        for node in graph.held:
+            if node.op not in _UNKEPT:
+                wanted[node] = None
         outputs = _filled([each for each in wanted if each.op is not NUMBER])
         for node in wanted:
             if node.op is NUMBER:
@@ -195,11 +192,11 @@ def _program(
 
 
 def _constants(given: tuple[Any, ...], varying: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the numbers that are no inputs; 0.0 is told from -0.0."""
+    """Return the numbers that are no inputs; 0.0 is told from -0.0, and NaN is NaN."""
     kept = given
     if varying:
         kept = tuple([each for place, each in enumerate(given) if place not in varying])
-    return tuple([each if each else repr(each) for each in kept])
+    return tuple([each if each and each == each else repr(each) for each in kept])
 
 
 def _changing(seen: list[tuple[Any, ...]]) -> tuple[int, ...]:
@@ -220,7 +217,7 @@ def _element(node: LazyNode, value: float) -> Any:
 
 def _check_traced(graph: Graph) -> None:
     """Refuse graphs that read an argument of a function that is being recorded as a whole."""
-    for node in graph.order:
+    for node in graph.ordered():
         if node.op is LENT:
             raise InputError(
                 "array-lent",

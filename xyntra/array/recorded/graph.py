@@ -23,6 +23,7 @@ __all__ = [
     "Meta",
     "RecordState",
     "attributes",
+    "exact",
     "leaf",
     "meta_of",
     "number",
@@ -124,6 +125,25 @@ def leaf(value: Any, meta: Meta) -> LazyNode:
 def number(value: float, meta: Meta) -> LazyNode:
     """Return the node of a number of Python as an element of rank 0."""
     return LazyNode(NUMBER, (), (value,), meta)
+
+
+class ExactFloat(float):
+    """-0.0, or NaN, as attributes hold it: it equals floats of its own text alone."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ExactFloat and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+def exact(value: float) -> float:
+    """Return a number for an attribute: one that equals it makes the same program."""
+    if type(value) is float and (value != value or (value == 0 and repr(value) == "-0.0")):
+        return ExactFloat(value)
+    return value
 
 
 def attributes(node: LazyNode) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def program_of(
     """Return the program of a graph, and the place among its values of each of its inputs."""
     changing = [graph.numbers[place] for place in varying]
     given = [*graph.leaves, *changing]
-    used = {each for node in graph.order if node.value is None for each in node.args}
+    used = {each for node in graph.places if node.value is None for each in node.args}
     used.update(outputs)
     inputs, places = [], []
     for place, node in enumerate(given):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Records operations on elements: finds the type of the result and makes the node.
 
-What two types give is looked up by the pair, so that the usual operation costs one look-up.
+What types give is looked up, so that the usual operation costs one look-up.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from xyntra.array.dtypes import ElementType, bool_, default_float, int64, promote, promote_number
@@ -19,6 +20,7 @@ __all__ = [
     "COMPARE",
     "FLOAT",
     "LOGIC",
+    "PAIRS",
     "binary",
     "broadcast_shapes",
     "cast",
@@ -37,11 +39,12 @@ _SAME = frozenset(
 )
 _BOOLEAN = frozenset("isnan isinf isfinite signbit logical_not".split())
 _ROUNDING = frozenset("ceil floor trunc round positive".split())
-_PAIRS: dict[tuple[str, Meta, Meta], tuple[Meta, tuple[Any, ...]]] = {}
+PAIRS: dict[tuple[str, Meta, Meta], tuple[Meta, tuple[Any, ...]]] = {}
 _NUMBERS: dict[tuple[str, Meta, type, bool], tuple[Meta, Meta, tuple[Any, ...]]] = {}
 _UNARY: dict[tuple[str, Meta], tuple[Meta, Meta]] = {}
 
 
+@lru_cache(maxsize=4096)
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape that arrays of these shapes have together, by numpy's rule.
 
@@ -80,9 +83,9 @@ def refuse_kind(op: str, dtype: ElementType) -> InputError:
 def binary(op: str, family: str, a: LazyNode, b: LazyNode) -> LazyNode:
     """Return an operation on two arrays that broadcast."""
     key = (op, a.meta, b.meta)
-    found = _PAIRS.get(key)
+    found = PAIRS.get(key)
     if found is None:
-        found = _PAIRS[key] = _pair(op, family, a.meta, b.meta)
+        found = PAIRS[key] = _pair(op, family, a.meta, b.meta)
     return LazyNode(op, (a, b), found[1], found[0])
 
 
@@ -181,9 +184,13 @@ def cast(a: LazyNode, dtype: ElementType) -> LazyNode:
 
 def where(condition: LazyNode, a: LazyNode, b: LazyNode) -> LazyNode:
     """Return elements of `a` where a condition holds, else of `b`."""
-    shape = broadcast_shapes(condition.meta.shape, a.meta.shape, b.meta.shape)
-    dtype = promote(a.meta.dtype, b.meta.dtype)
-    return LazyNode("where", (condition, a, b), (), meta_of(shape, dtype))
+    return LazyNode("where", (condition, a, b), (), _chosen(condition.meta, a.meta, b.meta))
+
+
+@lru_cache(maxsize=4096)
+def _chosen(condition: Meta, a: Meta, b: Meta) -> Meta:
+    shape = broadcast_shapes(condition.shape, a.shape, b.shape)
+    return meta_of(shape, promote(a.dtype, b.dtype))
 
 
 def clipped(a: LazyNode, low: LazyNode | None, high: LazyNode | None) -> LazyNode:

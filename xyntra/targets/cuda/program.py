@@ -181,6 +181,15 @@ class CudaProgram:
         with self._ready() as loaded:
             loaded.launch_at(addresses, stream, recorded=recorded)
 
+    def replay(self, arrays: Sequence[Any], out: Sequence[Any]) -> bool:
+        """Repeat a call on memory that was met before, as `StreamProgram` states.
+
+        Raises:
+            DeviceError: the GPU failed.
+        """
+        loaded = self._loaded
+        return loaded is not None and self._call_natively(loaded, arrays, out) is not None
+
     def overlaps(self) -> dict[str, tuple[bool, ...]]:
         """Return, by kernel, which of its launches may begin before the one ahead has ended."""
         return {
