@@ -24,7 +24,10 @@ Monomial = tuple[Atom, ...]
 
 @dataclass(frozen=True)
 class _Divided:
-    """A quotient, rounded down, or a remainder; the divisor is positive."""
+    """A quotient, rounded down, or a remainder; the divisor is positive.
+
+    Where a divisor is a size that is 0, nothing is counted by the quotient: it is 0.
+    """
 
     kind: str
     dividend: Expr
@@ -35,6 +38,8 @@ class _Divided:
 
     def at(self, sizes: Mapping[str, int]) -> int:
         first, second = self.dividend.at(sizes), self.divisor.at(sizes)
+        if not second:
+            return 0
         return first // second if self.kind == "//" else first % second
 
     def replaced(self, known: Mapping[str, Expr]) -> Expr:
@@ -70,10 +75,12 @@ class Expr:
 
     @property
     def is_remainder(self) -> bool:
-        """Whether it is what a division leaves."""
+        """Whether it is what a division leaves, or how many times that holds a number."""
         atoms, factor = self.terms[0] if len(self.terms) == 1 else ((), 1)
         only = atoms[0] if len(atoms) == 1 else ""
-        return factor == 1 and isinstance(only, _Divided) and only.kind == "%"
+        if factor != 1 or isinstance(only, str):
+            return False
+        return only.kind == "%" or only.dividend.is_remainder
 
     def __str__(self) -> str:
         if not self.terms:

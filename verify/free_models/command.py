@@ -84,10 +84,19 @@ def _checked(make: Any, exporter: str, target: str) -> dict[str, Any]:
 
 
 def _named(network: Network, path: Path) -> dict[str, range | str]:
-    """Return sizes of the dimensions that the file has names for: sums may be written out there."""
+    """Return sizes of the dimensions by the names that the file has for them.
+
+    A sum may be written out there, or be called by a name of the exporter's.
+    """
     graph = onnx.load(path, load_external_data=False).graph
-    names = {axis.dim_param for each in graph.input for axis in each.type.tensor_type.shape.dim}
-    return {name: sizes for name, sizes in network.dims.items() if name in names}
+    shapes = {each.name: each.type.tensor_type.shape.dim for each in graph.input}
+    found: dict[str, range | str] = {}
+    for name, axes in zip(network.names, network.axes, strict=True):
+        for place, axis in axes.items() if name in shapes else ():
+            own = shapes[name][place].dim_param
+            if own.isidentifier():
+                found[own] = network.dims[axis]
+    return found
 
 
 def _shape_of(exe: Executable) -> dict[str, int]:

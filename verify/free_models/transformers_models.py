@@ -146,7 +146,7 @@ def _decoder(inner: nn.Module, heads: int, width: int) -> Network:
     names = ["input_ids", "attention_mask", "position_ids"]
     names += [f"past.{n}.{kind}" for n in range(_LAYERS) for kind in ("key", "value")]
     axes = [TEXT, {0: "batch", 1: "total"}, TEXT, *[{0: "batch", 2: "past"}] * (2 * _LAYERS)]
-    dims = {"batch": range(1, 9), "seq": range(1, 65), "past": range(1, 513), "total": "past + seq"}
+    dims = {"batch": range(1, 9), "seq": range(1, 65), "past": range(513), "total": "past + seq"}
     return Network(_WithPast(inner), tuple(inputs), tuple(names), tuple(axes), dims)
 
 

@@ -16,7 +16,13 @@ from verify.free_sizes.steps import STEPS, unary
 
 __all__ = ["RANGES", "Graph", "random_graph"]
 
-RANGES = {"b": range(1, 7), "s": range(1, 80), "h": range(8, 73, 8), "v": range(8, 65, 8)}
+RANGES = {
+    "b": range(1, 7),
+    "s": range(1, 80),
+    "p": range(48),
+    "h": range(8, 73, 8),
+    "v": range(8, 65, 8),
+}
 _WIDTHS = (3, 8, 24, 32, 48)
 _CHANNELS = (3, 8, 16)
 _IMAGES = 0.3

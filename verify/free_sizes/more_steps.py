@@ -128,6 +128,38 @@ def _joined(maker: Maker, name: str, shape: Shape) -> None:
         maker.op("Concat", [name, maker.random.choice(same)], wider, axis=axis)
 
 
+def _with_past(maker: Maker, name: str, shape: Shape, axis: int) -> tuple[str, Shape]:
+    """Put an input ahead that may have no elements."""
+    past = f"past{len(maker.inputs)}"
+    maker.inputs[past] = (*shape[:axis], "p", *shape[axis + 1 :])
+    longer = (*shape[:axis], f"p+{shape[axis]}", *shape[axis + 1 :])
+    maker.op("Concat", [past, name], longer, axis=axis)
+    return maker.tensors[-1]
+
+
+def _after_past(maker: Maker, name: str, shape: Shape) -> None:
+    axes = [axis for axis in _free_axes(shape) if _is_told(shape[axis])]
+    if axes:
+        _with_past(maker, name, shape, maker.random.choice(axes))
+
+
+def _attention_to_past(maker: Maker, name: str, shape: Shape) -> None:
+    """Attend to what an input holds, and to what follows it."""
+    if len(shape) > 1 and _is_told(shape[-2]) and isinstance(shape[-1], int):
+        keys, found = _with_past(maker, name, shape, len(shape) - 2)
+        order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+        turned = maker.node("Transpose", keys, perm=order)
+        scores = maker.node("MatMul", name, turned)
+        if maker.random.random() < 0.5:
+            scores = maker.node("Mul", scores, maker.scalar(shape[-1] ** -0.5))
+        if maker.random.random() < 0.5:
+            maker.op("Softmax", [scores], (*shape[:-1], found[-2]), axis=-1)
+            scores = maker.tensors[-1][0]
+        else:
+            scores = maker.node("Softmax", scores, axis=-1)
+        maker.op("MatMul", [scores, keys], shape)
+
+
 def _tiled(maker: Maker, name: str, shape: Shape) -> None:
     axes = [axis for axis in _free_axes(shape) if _is_told(shape[axis])]
     if axes:
@@ -228,5 +260,5 @@ def _gelu(maker: Maker, name: str, shape: Shape) -> None:
 MORE_STEPS: tuple[Callable[[Maker, str, Shape], None], ...] = (
     _positions, _masked, _triangle, _table, _looked_up, _end, _flipped, _shifted, _padded,
     _class_token, _joined, _tiled, _halves, _rotated, _running, _largest, _deviation,
-    _summed_twice, _mixed, _flattened, _selected, _gelu,
+    _summed_twice, _mixed, _flattened, _selected, _gelu, _after_past, _attention_to_past,
 )  # fmt: skip

@@ -9,7 +9,7 @@ kernel is written down from its text at a sample and the sizes that agreed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.sizes import Bounds, Expr, parse
+from xyntra.errors import CompileError
 from xyntra.passes.analysis.sizes.agreement import Agreement
 from xyntra.passes.analysis.sizes.session import Guard, not_free
 
@@ -36,7 +37,9 @@ _SCALAR = re.compile(r"= arith\.constant [^<]*$")
 """Scalar constants that are sizes are told, wherever else their numbers stand."""
 _LEAST = 11
 _EACH = 6
-"""Sizes of a symbol that are tried."""
+"""Sizes of a symbol that are looked at."""
+_TRIED = 4
+"""Combinations of these, from either end, at which code is made until one tells something."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +78,35 @@ def made_alike(
         MLIRError: `make` failed.
     """
     first, *others = samples
-    text = first.module.get_asm(use_local_scope=True)
+    text, context = first.module.get_asm(use_local_scope=True), first.module.context
     made = make(first)
-    far = list(far_sizes(agreement, ranges, made[1], definitions))
-    if far:
-        others = others[:1]
-    for sizes in far:
-        with others[0].module.context:
-            module = ir.Module.parse(text_at(text, agreement, sizes)).operation
-        others.append(KernelAtSizes(module, sizes, numbers_at(agreement, sizes)))
-    for each in others:
+    far = far_sizes(agreement, ranges, made[1], definitions)
+    for each in others[:1] if far else others:
         if make(each) != made:
-            raise not_free("its code depends on the sizes in a way that is not known")
+            raise _differ()
+    for end in (far, far[::-1]):
+        left = end
+        for _ in range(_TRIED):
+            if not left:
+                break
+            sizes = left[0]
+            with context:
+                module = ir.Module.parse(text_at(text, agreement, sizes)).operation
+            other = make(KernelAtSizes(module, sizes, numbers_at(agreement, sizes)))
+            if other == made:
+                break
+            more = [guard for guard in other[1] if guard not in made[1]]
+            if not more:
+                raise _differ()
+            # What is equal here alone had it made in a simpler way: where that is so tells nothing.
+            left = [each for each in left if not holds(more, each)]
+        else:
+            raise _differ()
     return made
+
+
+def _differ() -> CompileError:
+    return not_free("its code depends on the sizes in a way that is not known")
 
 
 def far_sizes(
@@ -95,8 +114,8 @@ def far_sizes(
     ranges: Mapping[str, Bounds],
     guards: Sequence[Guard],
     definitions: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[dict[str, int]]:
-    """Yield sizes for which guards hold, the smallest and the largest that can be told apart.
+) -> list[dict[str, int]]:
+    """Return sizes for which guards hold and that can be told apart, the smallest ones first.
 
     Their expressions have values that are no other numbers of the kernel, nor each other's.
     """
@@ -111,10 +130,7 @@ def far_sizes(
         sizes |= {name: parse(text).at(sizes) for name, text in definitions.items()}
         if holds(guards, sizes) and _are_told_apart(agreement, sizes):
             found.append(sizes)
-    if found:
-        yield found[0]
-    if len(found) > 1:
-        yield found[-1]
+    return found
 
 
 def holds(guards: Sequence[Guard], sizes: Mapping[str, int]) -> bool:

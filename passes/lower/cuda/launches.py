@@ -14,8 +14,8 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import entry_block, operations_named
-from xyntra.passes.analysis.sizes.session import session
-from xyntra.passes.analysis.sizes.size import hint_of
+from xyntra.passes.analysis.sizes.session import not_free, session
+from xyntra.passes.analysis.sizes.size import Size, hint_of
 from xyntra.passes.lower.cuda.joined_launches import join_launches
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY
@@ -99,6 +99,8 @@ class CudaLaunching(Launching):
         """Return a launch with its tensor maps, whose code waits for the one ahead."""
         launch = CudaLaunch.of(shape)
         inner = operations_named(function, ASSEMBLY, MAP_ARGUMENT)
+        if any(isinstance(size, Size) and size < 1 for each in launch.maps for size in each.sizes):
+            raise not_free("a tensor map has no elements")
         if launch.programmatic and not any(map(is_griddepcontrol_wait, inner)):
             with ir.InsertionPoint.at_block_begin(entry_block(function)), function.location:
                 griddepcontrol_wait()

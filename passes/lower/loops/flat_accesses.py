@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Computes the places of elements in memory whose strides are sizes that a kernel is told.
+"""Computes the places of elements in memory whose strides or starts a kernel is told.
 
-The strides of a memref are part of its type, from which code would have the numbers of a sample.
+They are part of the type of a memref, from which code would have the numbers of a sample.
 """
 
 from __future__ import annotations
@@ -40,11 +40,14 @@ def flatten_accesses(module: ir.Operation) -> None:
 
 
 def _has_sizes(memory: ir.Value) -> bool:
-    """Tell whether strides are sizes, or the shapes of what it is a view of.
+    """Tell whether strides are sizes, or its start, or the shapes of what it is a view of.
 
     A view with other dimensions would be looked through, and the index divided by these.
     """
-    steps = sized_strides(ir.MemRefType(memory.type))
+    kind = ir.MemRefType(memory.type)
+    if isinstance(sized(kind.get_strides_and_offset()[1]), Size):
+        return True
+    steps = sized_strides(kind)
     while not any(isinstance(each, Size) for each in steps):
         owner = memory.owner
         if isinstance(owner, ir.Block) or owner.name not in _RESHAPES:

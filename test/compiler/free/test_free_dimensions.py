@@ -167,7 +167,7 @@ def test_the_command_takes_ranges(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "texts of a model have one size" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("sizes", [range(9), range(5, 1), range(9, 1, -1)])
+@pytest.mark.parametrize("sizes", [range(1), range(-1, 9), range(5, 1), range(9, 1, -1)])
 def test_ranges_without_sizes_are_refused(sizes: range) -> None:
     with pytest.raises(InputError) as caught:
         xyntra.compile(SUM, dims={"n": sizes})

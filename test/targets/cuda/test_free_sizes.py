@@ -133,3 +133,30 @@ def test_filters_may_be_more_than_the_positions_of_an_image() -> None:
         windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
         expected = np.einsum("nchwij,ocij->nohw", windows, weights)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_past_may_have_no_positions() -> None:
+    """Nothing is launched for what has no elements."""
+    nodes = [
+        onnx.helper.make_node("Concat", ["past", "x"], ["all"], axis=0),
+        onnx.helper.make_node("Transpose", ["all"], ["t"], perm=[1, 0]),
+        ("MatMul", ["x", "t"], ["s"]),
+        onnx.helper.make_node("Softmax", ["s"], ["p"], axis=-1),
+        ("MatMul", ["p", "all"], ["y"]),
+        ("Tanh", ["past"], ["h"]),
+    ]
+    inputs = {"past": ["past", 16], "x": ["seq", 16]}
+    model = make_model(nodes, inputs, ["y", "all", "h"])
+    settings = {"cache": False, "strict": True, "isolate": False, "jobs": 1}
+    dims = {"seq": range(1, 33), "past": range(33)}
+    exe = xyntra.compile(model, target="cuda:sm_90a", dims=dims, config=settings)
+    for past, seq in ((0, 1), (0, 32), (5, 3), (32, 1)):
+        rng = np.random.default_rng(past + seq)
+        given = [rng.standard_normal((n, 16)).astype(np.float32) for n in (past, seq)]
+        found = run_sized(exe.artifact, given, exe._weights, past=past, seq=seq)
+        whole = np.concatenate(given).astype(np.float64)
+        scores = given[1] @ whole.T
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        for one, other in zip(found, (weights @ whole, whole, np.tanh(given[0])), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

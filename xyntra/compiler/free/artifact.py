@@ -13,7 +13,8 @@ from xyntra.compiler.free.agreed import NOT_FREE, Agreed, agreements, refused, r
 from xyntra.compiler.free.conditions import check_conditions
 from xyntra.compiler.free.ends import check_ends
 from xyntra.compiler.free.folds import sized_folds
-from xyntra.compiler.free.kernels import FreeKernels
+from xyntra.compiler.free.in_calls import forget_constants
+from xyntra.compiler.free.kernels import FreeKernels, told_kernels
 from xyntra.compiler.free.samples import sample_sets, symbols_of
 from xyntra.compiler.kernels.module import sources_of
 from xyntra.compiler.levels import pack_artifact
@@ -26,6 +27,7 @@ from xyntra.errors import CompileError, UnsupportedError, XyntraError
 from xyntra.frontends.onnx.folding.record import FoldRecord, recording
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.free.expressions import FreeSymbol, with_defined
+from xyntra.targets.kernel import KernelSource
 
 __all__ = ["make_free_artifact"]
 
@@ -81,10 +83,9 @@ def _artifact(
                 _check_ends(request, found, symbols)
                 left.pop()()
 
-        sources = [
-            {each.name: each for each in sources_of(model.module, model.plan, request)}
-            for model in found.models
-        ]
+        sources = _sources(request, found)
+        if forget_constants(found, told_kernels(sources, found)):
+            sources = _sources(request, found)
         first = found.models[0]
         graph = build_source_graph(first.imported, ModelImport(request).op_types())
         try:
@@ -96,6 +97,14 @@ def _artifact(
         else:
             return pack_artifact(request, plan, code, first.text, graph.to_bytes()).to_bytes()
     raise refused(symbols, failure)
+
+
+def _sources(request: Request, found: Agreed) -> list[dict[str, KernelSource]]:
+    """Return the kernels at each sample, by name."""
+    return [
+        {each.name: each for each in sources_of(model.module, model.plan, request)}
+        for model in found.models
+    ]
 
 
 def _sized_folds(request: Request, symbols: tuple[FreeSymbol, ...]) -> frozenset[str]:

@@ -44,7 +44,7 @@ def size_classes(symbols: Sequence[FreeSymbol]) -> tuple[SizeClass, ...]:
     product = constant(1)
     for each in free:
         product *= symbol(each.identifier)
-    least = prod(each.low for each in free)
+    least = prod(max(1, each.low) for each in free)
     largest = prod(each.high for each in free)
     found = [SizeClass("", (), with_defined(symbols, _sizes_of(free, largest)))]
     most = largest // _STEP
@@ -58,8 +58,8 @@ def size_classes(symbols: Sequence[FreeSymbol]) -> tuple[SizeClass, ...]:
 
 def _sizes_of(symbols: Sequence[FreeSymbol], most: int) -> dict[str, int]:
     """Return sizes whose product is about `most`: usual ones where that is enough."""
-    left = most // prod(each.low for each in symbols)
-    found = {each.identifier: each.low for each in symbols}
+    left = most // prod(max(1, each.low) for each in symbols)
+    found = {each.identifier: max(1, each.low) for each in symbols}
     by_range = sorted(symbols, key=lambda each: -each.high)
     usual = [(each, each.hint) for each in by_range]
     for turn in (usual, [(each, each.high) for each in reversed(by_range)]):

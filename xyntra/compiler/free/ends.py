@@ -28,8 +28,8 @@ def check_ends(
 ) -> None:
     """Import the model at more sizes and compare it with the samples.
 
-    With a size of 1 dimensions may disappear, and with the largest one slices that are whole then:
-    there, the model may have other operations, but no other values.
+    With a size of 0 operands may disappear, with one of 1 dimensions, and with the largest one
+    slices that are whole then: there, the model may have other operations, but no other values.
 
     Args:
         symbols: the dimensions that are free.
@@ -46,7 +46,7 @@ def check_ends(
         try:
             agree([*imported, other], [*samples, sizes], told=0)
         except CompileError as error:
-            may_differ = 1 in sizes.values() or _at_an_end(symbols, sizes)
+            may_differ = not {0, 1}.isdisjoint(sizes.values()) or _at_an_end(symbols, sizes)
             if error.code != OPERATIONS_DIFFER or not may_differ:
                 shown = ", ".join(f"{name} = {size}" for name, size in sizes.items())
                 error.message = f"at {shown} it is another model: {error.message}"

@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 
 from xyntra.compiler.free.agreed import NOT_FREE, Agreed
 from xyntra.compiler.free.classes import SizeClass, size_classes
+from xyntra.compiler.free.in_calls import in_calls
 from xyntra.compiler.free.samples import Samples, combinations
 from xyntra.compiler.kernels.module import compile_sources, with_code
 from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.compiler.worker.request import Request
 from xyntra.dialects.sizes import parse
 from xyntra.errors import CompileError
-from xyntra.plan.free.expressions import FreeSizes, FreeSymbol, KernelVariants
+from xyntra.plan.free.expressions import FreeSymbol, KernelVariants
 from xyntra.plan.plan import Plan
 from xyntra.targets.base import CALLS
 from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
 from xyntra.targets.table import backend_for
 
-__all__ = ["FreeKernels"]
+__all__ = ["FreeKernels", "told_kernels"]
 
 
 @dataclass
@@ -88,17 +89,12 @@ class FreeKernels:
     def _free_sources(
         self, sources: Sequence[Mapping[str, KernelSource]], classes: Sequence[SizeClass]
     ) -> dict[str, _FreeKernelSource]:
-        free = {}
-        for name, first in sources[0].items():
-            texts = [
-                own[names[name]].mlir.replace(f"@{names[name]}(", f"@{name}(")
-                for own, names in zip(sources, self.found.names, strict=True)
-            ]
-            if any(text != texts[0] for text in texts):
-                free[name] = _FreeKernelSource(
-                    first, tuple(texts), self.found.samples, self.symbols, classes
-                )
-        return free
+        return {
+            name: _FreeKernelSource(
+                sources[0][name], texts, self.found.samples, self.symbols, classes
+            )
+            for name, texts in told_kernels(sources, self.found).items()
+        }
 
     def _is_open(self, compiled: Sequence[tuple[str, CompiledKernel]]) -> bool:
         """Tell whether there are sizes that no variant allows."""
@@ -158,38 +154,7 @@ class FreeKernels:
             replace(step, kernel=first.get(step.kernel, step.kernel)) for step in plan.steps
         )
         full = with_code(replace(plan, steps=steps, kernels=kernels, free=sizes), code)
-        return _in_calls(full, sizes)
-
-
-def _in_calls(plan: Plan, sizes: FreeSizes) -> Plan:
-    """Return a plan that computes in calls what depends on weights and sizes.
-
-    Raises:
-        CompileError: `kernel-not-free`, a kernel prepares such a value when it is loaded.
-    """
-    variants = {name: kernel.variants for kernel in sizes.kernels for name in kernel.variants[:1]}
-    moved: set[int] = set()
-    steps = []
-    for step in plan.steps:
-        is_free = step.kernel in variants or not moved.isdisjoint(step.inputs)
-        if step.once and is_free:
-            moved.update(step.outputs)
-            steps.append(replace(step, once=False))
-            continue
-        read = {step.inputs[each] for each in plan.kernels[step.kernel].constants}
-        names = variants.get(step.kernel, (step.kernel,))
-        if moved & read and any(plan.kernels[name].prepared for name in names):
-            raise CompileError(
-                NOT_FREE,
-                "it prepares when the model is loaded what depends on sizes",
-                place=", ".join(step.nodes),
-            )
-        steps.append(step)
-    buffers = tuple(
-        replace(buffer, kind="temporary") if number in moved else buffer
-        for number, buffer in enumerate(plan.buffers)
-    )
-    return replace(plan, steps=tuple(steps), buffers=buffers)
+        return in_calls(full, sizes)
 
 
 @dataclass(frozen=True)
@@ -217,6 +182,26 @@ class _FreeKernelSource:
         defined = {each.identifier: each.definition for each in self.symbols if each.definition}
         free = FreeSource(texts, self.samples, hints, ranges, word, defined)
         return replace(self.first, name=name, mlir=texts[0], free=free.to_json())
+
+
+def told_kernels(
+    sources: Sequence[Mapping[str, KernelSource]], found: Agreed
+) -> dict[str, tuple[str, ...]]:
+    """Return the kernels that depend on sizes: by name, their texts at the samples.
+
+    Args:
+        sources: the kernels at each sample.
+        found: the model there.
+    """
+    told = {}
+    for name in sources[0]:
+        texts = tuple(
+            own[names[name]].mlir.replace(f"@{names[name]}(", f"@{name}(")
+            for own, names in zip(sources, found.names, strict=True)
+        )
+        if any(text != texts[0] for text in texts):
+            told[name] = texts
+    return told
 
 
 def _is_wider(one: CompiledKernel, other: CompiledKernel) -> bool:

@@ -49,9 +49,9 @@ def symbols_of(
     """
     found: list[FreeSymbol] = []
     for name, (low, high, step) in ranges.items():
-        usual = min(high, max(low, _USUAL if high > _FEW * _LEAST else 1))
-        identifier = _identifier(name, found)
         unit = step if low % step == 0 else 1
+        usual = min(high, max(low or step, _USUAL if high > _FEW * _LEAST else 1))
+        identifier = _identifier(name, found)
         values = (low // unit, high // unit, step // unit, usual // unit, usual // unit)
         found.append(FreeSymbol(name, identifier, *values, unit=unit))
     return with_related(found, relations or {})

@@ -90,14 +90,14 @@ def range_of(name: str, sizes: range, place: str) -> tuple[int, int, int]:
     """The least and the largest size of a range, and the step between.
 
     Raises:
-        InputError: `dimension-range`, it is empty, or has sizes below 1.
+        InputError: `dimension-range`, it is empty, or has sizes below 0 or no other than 0.
     """
-    if not sizes or sizes[0] < 1 or sizes.step < 1:
+    if not sizes or sizes[0] < 0 or sizes[-1] < 1 or sizes.step < 1:
         raise InputError(
             "dimension-range",
             f"'{name}' cannot have the sizes {sizes}",
             place=place,
-            cause="the sizes of a dimension are 1 or more, in rising order",
+            cause="the sizes of a dimension are 0 or more, not 0 alone, in rising order",
             hint=f"dims={{{name!r}: range(1, 513)}} has sizes from 1 to 512",
         )
     return sizes[0], sizes[-1], sizes.step

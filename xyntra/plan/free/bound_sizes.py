@@ -102,14 +102,11 @@ class SizeBinder:
     ) -> InputError:
         sizes = symbol.sizes
         steps = f" in steps of {sizes.step}" if sizes.step > 1 else ""
-        what, more = "that size", "0"
-        if size:
-            what = "more sizes"
-            more = f"range({min(sizes[0], size)}, {max(sizes[-1], size) + 1})"
+        more = f"range({min(sizes[0], size)}, {max(sizes[-1], size) + 1})"
         return self._wrong(
             port,
             shape,
-            f"compile it for {what}: dims={{{symbol.name!r}: {more}}}",
+            f"compile it for more sizes: dims={{{symbol.name!r}: {more}}}",
             f"{symbol.name} = {size} is not in its range, {sizes[0]} to {sizes[-1]}{steps}",
         )
 

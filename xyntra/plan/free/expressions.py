@@ -162,7 +162,7 @@ def _symbols(entries: Sequence[Mapping[str, Any]]) -> tuple[FreeSymbol, ...]:
 def _symbol(entry: Mapping[str, Any]) -> FreeSymbol:
     numbers = (int(entry[name]) for name in ("low", "high", "step", "hint", "shown"))
     low, high, step, hint, shown = numbers
-    if not 0 < low <= high or step < 1:
+    if not 0 <= low <= high or high < 1 or step < 1:
         raise ValueError("a free dimension has no sizes")
     names = str(entry["name"]), str(entry["identifier"])
     unit = int(entry["unit"])

@@ -7,7 +7,7 @@ first variant is taken whose guards hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.errors import CompileError
@@ -31,7 +31,8 @@ def sized_plan(plan: Plan, free: FreeSizes, sizes: Mapping[str, int]) -> SizedPl
     """Return the static plan for sizes of the symbols, by their identifiers.
 
     The buffers of arrays of sizes come last, one for each kernel, whichever variant is taken; there
-    are none where launches take sizes by value.
+    are none where launches take sizes by value. Steps whose results have no elements, as at a size
+    of 0, have been done before any call.
 
     Raises:
         CompileError: no variant of a kernel can have these sizes.
@@ -64,7 +65,7 @@ def sized_plan(plan: Plan, free: FreeSizes, sizes: Mapping[str, int]) -> SizedPl
         inputs=tuple(shaped[:inputs]),
         outputs=tuple(shaped[inputs : inputs + outputs]),
         buffers=tuple(buffers),
-        steps=tuple(_with_variant(step, chosen) for step in plan.steps),
+        steps=tuple(_with_variant(_sized_step(step, buffers), chosen) for step in plan.steps),
         requirements=tuple(replace(each, flag=port) for each, port in flags),
         free=None,
     )
@@ -89,6 +90,10 @@ def _resized(buffer: Buffer, nbytes: int) -> Buffer:
     """Return a buffer of another size; a constant of which repeats one element."""
     times = -(-nbytes // len(buffer.data)) if buffer.data else 0
     return replace(buffer, nbytes=nbytes, data=(buffer.data * times)[:nbytes])
+
+
+def _sized_step(step: Step, buffers: Sequence[Buffer]) -> Step:
+    return step if any(buffers[each].nbytes for each in step.outputs) else replace(step, once=True)
 
 
 def _with_variant(step: Step, chosen: Mapping[str, tuple[str, int | None]]) -> Step:

@@ -127,6 +127,6 @@ def test_a_kernel_is_written_down_at_other_sizes() -> None:
     assert text_at(text, found, {"s": 50}) == text.replace("<254x", "<100x").replace(
         "= -127", "= -50"
     )
-    sizes = list(far_sizes(found, {"s": (1, 512)}, [("<=", "s", "300")]))
+    sizes = far_sizes(found, {"s": (1, 512)}, [("<=", "s", "300")])
     assert sizes[0] == {"s": 11}
     assert 200 < sizes[-1]["s"] <= 300

@@ -58,7 +58,7 @@ class LoadedKernel:
             self._allow(self.functions[-1], launch)
 
     def bind(self, pointers: Sequence[int], scratch: int) -> list[BoundLaunch]:
-        """Return the launches with their arguments.
+        """Return the launches with their arguments, but for those that have no blocks.
 
         Args:
             pointers: addresses of inputs and of results that are not written in place.
@@ -70,6 +70,7 @@ class LoadedKernel:
         return [
             BoundLaunch(self.name, function, launch, arguments, self._direct)
             for function, launch in zip(self.functions, self.image.launches, strict=True)
+            if launch.grid  # of a part that has no elements at some sizes
         ]
 
     def with_image(self, image: KernelImage) -> LoadedKernel:
