@@ -61,6 +61,62 @@ def test_nan_and_infinity_stay_in_their_rows(rows: int) -> None:
     assert np.isfinite(found[1:]).all()
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        FewBits(1, 2048, 130, level=4),
+        FewBits(3, 1000, 67, block=128, zeros="packed", bias=True, level=4),
+        FewBits(8, 700, 65, block=64, scale="float16", activation="float16", level=4),
+    ],
+    ids=str,
+)
+def test_rows_that_may_be_rounded(case: FewBits) -> None:
+    inputs, constants = case.arrays()
+    inputs["a"][0, 64:192] = 0
+    (found,) = run_compiled(case.model(inputs, constants), inputs)
+    rounded = case.rounded(inputs)
+    wanted, size = case.result(rounded, constants), case.size(rounded, constants)
+    error = np.abs(found.astype(np.float64) - wanted)
+    # A value half-way between two integers may become either.
+    assert (error <= 2e-4 * size + TOLERANCE[case.activation] * np.abs(wanted)).all()
+    exact = case.result(inputs, constants)
+    assert np.sqrt(np.square(found - exact).mean()) < 0.01 * np.sqrt(np.square(exact).mean())
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        FewBits(9, 512, 130, level=4),  # many rows
+        FewBits(2, 512, 130, level=1),
+        FewBits(2, 512, 130, zeros="floats", level=4),
+        FewBits(2, 512, 130, bits=8, level=4),
+    ],
+    ids=str,
+)
+def test_rows_that_stay_as_they_are(case: FewBits) -> None:
+    inputs, constants = case.arrays()
+    (found,) = run_compiled(case.model(inputs, constants), inputs)
+    error = np.abs(found - case.result(inputs, constants))
+    assert (error <= 1e-6 * case.size(inputs, constants)).all()
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, 1e-38, 3e38])
+def test_rounded_rows_with_extreme_values(special: float) -> None:
+    case = FewBits(2, 512, 66, level=4)
+    inputs, constants = case.arrays()
+    inputs["a"][0, 3] = special
+    if special == 1e-38:
+        inputs["a"][0] = special
+    (found,) = run_compiled(case.model(inputs, constants), inputs)
+    if special < 1:
+        np.testing.assert_allclose(found[0], 0, atol=1e-30)
+    elif not np.isfinite(special):
+        assert not np.isfinite(found[0]).any()
+    inputs["a"][0] = 0
+    wanted = case.result(inputs, constants)[1]
+    assert np.abs(found[1] - wanted).max() < 0.02 * np.abs(wanted).max()
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 def test_weights_stay_packed(bits: int, tmp_path: Any) -> None:
     case = FewBits(1, 1024, 512, bits=bits, scale="float16")
