@@ -2,9 +2,9 @@
 """`python -m bench.decode.few_bits`: a decoder with weights of 4 bits on the CPU, beside llama.cpp.
 
 A Llama-like decoder of drawn weights, that of Llama 3.2 1B with `--layers 16 --vocabulary 128256`,
-as MatMulNBits with a cache that is written in place; with rows that may be rounded to 8 bits, and
-with exact ones. Beside it onnxruntime, which rounds rows, and llama.cpp's Q4_0, which does, too,
-where llama-cpp-python and gguf are installed. All take turns, each step is one more position of a
+as MatMulNBits with a cache that is written in place; as `precision="w4a8"`, and with exact rows.
+Beside it onnxruntime, which rounds rows, and llama.cpp's Q4_0, which does, too, where
+llama-cpp-python and gguf are installed. All take turns, each step is one more position of a
 sequence, and the first results are compared with PyTorch's in f32. The peak of memory is that of a
 process of its own, from the file on.
 """
@@ -38,7 +38,7 @@ _CHECKED = 3
 """Positions whose results are compared."""
 _ENTRANTS = ["xyntra", "xyntra, exact", "onnxruntime", "llama.cpp"]
 _INTEGER_LEVEL = 4
-"""The level of accuracy that allows rows to be rounded to 8 bits."""
+"""The level of accuracy at which onnxruntime multiplies integers."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -128,24 +128,30 @@ def _entrants(
 def _exactly(
     decoder: Decoder, weights: Mapping[str, Any], folder: Path, options: argparse.Namespace
 ) -> Step:
-    return _step_of(_compiled(decoder, weights, options, accuracy_level=0))
+    return _step_of(_compiled(decoder, weights, options, "f32"))
 
 
 def _ours(
     decoder: Decoder, weights: Mapping[str, Any], folder: Path, options: argparse.Namespace
 ) -> Step:
-    compiled = _compiled(decoder, weights, options, accuracy_level=_INTEGER_LEVEL)
+    compiled = _compiled(decoder, weights, options, "w4a8")
     compiled.save(folder / "decoder.xyn")
     return _step_of(compiled)
 
 
 def _compiled(
-    decoder: Decoder, weights: Mapping[str, Any], options: argparse.Namespace, accuracy_level: int
+    decoder: Decoder, weights: Mapping[str, Any], options: argparse.Namespace, precision: str
 ) -> Any:
     import xyntra
 
-    model = decoder_model(decoder, weights, 1, options.room, accuracy_level)
-    return xyntra.compile(model, target="cpu", aliases=aliases_of(decoder), threads=options.threads)
+    model = decoder_model(decoder, weights, 1, options.room)
+    return xyntra.compile(
+        model,
+        target="cpu",
+        precision=precision,
+        aliases=aliases_of(decoder),
+        threads=options.threads,
+    )
 
 
 def _step_of(executable: Any) -> Step:

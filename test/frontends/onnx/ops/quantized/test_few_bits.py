@@ -169,3 +169,33 @@ def test_permuted_steps_are_unsupported() -> None:
     inputs = _arrays(g_idx=np.zeros(64, np.int32))
     names = ["a", "b", "scales", "", "g_idx"]
     check_unsupported("MatMulNBits", inputs, "g_idx", names=names, **_options())
+
+
+@pytest.mark.parametrize("precision", ["w4", "w4a8"])
+def test_scales_become_narrow(precision: str, tmp_path: Any) -> None:
+    case = FewBits(1, 1024, 512, zeros="packed")
+    inputs, constants = case.arrays()
+    model = case.model(inputs, constants)
+    executable = xyntra.compile(model, inputs={"a": (1, 1024)}, precision=precision)
+    size = 1024 * 512 // 2 + (2 + 1) * 1024 * 512 // 32
+    assert size <= memory_of(executable.plan) < 1.04 * size
+    found = executable(inputs["a"])
+    narrow = constants | {"scales": constants["scales"].astype(np.float16)}
+    wanted = case.result(case.rounded(inputs) if precision == "w4a8" else inputs, narrow)
+    tolerance = 2e-4 if precision == "w4a8" else 1e-6  # a value half-way may become either integer
+    assert (np.abs(found - wanted) <= tolerance * case.size(inputs, constants)).all()
+    executable.save(tmp_path / "m.xyn", weights=False)
+    loaded = xyntra.load(tmp_path / "m.xyn", weights=constants)
+    np.testing.assert_array_equal(loaded(inputs["a"]), found)
+
+
+@pytest.mark.parametrize("factor", [1e6, 1e-6, np.nan])
+def test_scales_that_f16_does_not_hold(factor: float) -> None:
+    case = FewBits(2, 256, 80)
+    inputs, constants = case.arrays()
+    constants["scales"] *= np.float32(factor)
+    executable = xyntra.compile(
+        case.model(inputs, constants), inputs={"a": (2, 256)}, precision="w4"
+    )
+    found, wanted = executable(inputs["a"]), case.result(inputs, constants)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * abs(factor))
