@@ -42,7 +42,7 @@ _LOWER = "lower-precision"
 _MERGE = "merge-contractions"
 _OBSERVE = "observe-magnitudes"
 _OBSERVE_PRODUCTS = "observe-products"
-_PACKED = ("w4", "w8")
+_PACKED = ("w4", "w4a8", "w8")
 _QUANTIZE = "quantize-weights"
 _QUANTIZE_PRODUCTS = "quantize-products"
 _WIDEN = "widen-contractions"
@@ -198,7 +198,8 @@ def fusion_pipeline(
         fold_norms: whether norms are folded into products, on targets that do it.
         precision: what contractions of f32 compute in: "f32", "tf32" on tensor cores, or "f16" or
             "bf16", in which tensors are stored, too; or "int8", in which products with weights are
-            computed; or "w4" or "w8", in which weights are stored.
+            computed; or "w4" or "w8", in which weights are stored, or "w4a8", in which rows that
+            meet these are rounded to 8 bits.
         merge_gates: whether launches can compute pairs of columns of a contraction, so that a gate
             and what it multiplies should be one.
         narrow_io: whether inputs and outputs of f32 have the type of `precision`, too.
@@ -262,7 +263,8 @@ def observing_pipeline(
 def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, ...]:
     """Return what gives tensors fewer bits, or weights alone, where kernels compute in f32."""
     if precision in _PACKED:
-        return (_with_options(_QUANTIZE, [f"bits={precision[1:]}"]),)
+        round_rows = ("round-rows{all=true}",) if precision.endswith("a8") else ()
+        return (_with_options(_QUANTIZE, [f"bits={precision[1]}"]), *round_rows)
     if precision == "int8":
         return (_QUANTIZE_PRODUCTS, "integer-contractions", "cse")
     if precision not in ("f16", "bf16"):

@@ -171,7 +171,7 @@ def test_required_settings_refuse_none(name: str) -> None:
 def test_messages_say_what_was_expected() -> None:
     assert refused(opt_level=9).message == "'opt_level' must be a whole number from 0 to 3, not 9"
     assert (
-        '"f32", "f16", "bf16", "int8", "w8", "w4", or "tf32" on NVIDIA GPUs, not \'half\''
+        '"f32", "f16", "bf16", "int8", "w8", "w4", on CPUs "w4a8", on GPUs "tf32", not \'half\''
         in refused(precision="half").message
     )
     assert "4GiB" in refused(cache_size="big").message

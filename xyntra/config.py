@@ -28,7 +28,7 @@ from .config_values import (
 )
 from .errors import ConfigError
 
-Precision = Literal["f32", "tf32", "f16", "bf16", "int8", "w8", "w4"]
+Precision = Literal["f32", "tf32", "f16", "bf16", "int8", "w8", "w4", "w4a8"]
 Calibration = Literal["minmax", "percentile", "mse"]
 Interface = Literal["model", "f16", "bf16"]
 
@@ -78,7 +78,8 @@ class Config:
         precision: of models of f32: "f32", or "tf32" on NVIDIA GPUs, in which contractions round
             their factors, or "f16" or "bf16", in which weights are stored, and on GPUs also
             tensors and factors; or "int8", in which products with weights are computed; or "w8" or
-            "w4", bits in which weights of products are stored.
+            "w4", bits in which weights of products are stored, or "w4a8", in which rows that
+            meet weights of 4 bits have 8 bits.
         io: types of inputs and outputs of f32: "model" for those of the model, or that of
             `precision`.
         calibration: with "int8", how samples give the range of a factor: "minmax" of its values,
@@ -136,7 +137,8 @@ class Config:
             "int8",
             "w8",
             "w4",
-            expected='"f32", "f16", "bf16", "int8", "w8", "w4", or "tf32" on NVIDIA GPUs',
+            "w4a8",
+            expected='"f32", "f16", "bf16", "int8", "w8", "w4", on CPUs "w4a8", on GPUs "tf32"',
         ),
         "f32",
         codegen=True,

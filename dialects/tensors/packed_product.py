@@ -11,7 +11,10 @@ from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import is_float
 from xyntra.dialects.scalar import Scalar
 
-__all__ = ["PackedWeight", "packed_contraction", "packed_product", "unpacked_weight"]
+__all__ = ["ROUNDS_ROWS", "PackedWeight", "packed_contraction", "packed_product", "unpacked_weight"]
+
+ROUNDS_ROWS = "xyntra.rounds_rows"
+"""Attribute of a product: the model allows its rows to be rounded to 8 bits."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.precision.weighted_products import WeightedProduct
 
@@ -19,6 +19,7 @@ __all__ = [
     "integers_of",
     "note_quantization",
     "quantization_of",
+    "rounded_rows",
     "through_steps",
     "weight_scale",
 ]
@@ -119,6 +120,29 @@ def weight_scale(b: TensorBuilder, weight: Tensor, channels: Sequence[int]) -> T
 def integers_of(value: Scalar, scale: Scalar) -> Scalar:
     """Return the signed integer of 8 bits that is nearest to a value of a weight."""
     return (value / scale).math("roundeven").saturate("int8")
+
+
+def rounded_rows(
+    b: TensorBuilder, tensor: Tensor, axes: Sequence[int], dtype: str = "int8"
+) -> tuple[Tensor, Tensor]:
+    """Return integers of 8 bits, and the scale of each row: a row is what lies along `axes`.
+
+    The largest magnitude of a row becomes the largest integer. Where that is not finite, neither
+    is the scale.
+    """
+    largest = 255 if dtype == "uint8" else 127
+    peak = b.reduce(tensor, axes, "max", element=lambda value: value.math("absf"))
+    scale = b.map(lambda x: (x <= TINY).select(x * 0 + 1, x / largest), peak, dtype="float32")
+    # One division for a row, and not one for each of its elements.
+    inverse = b.map(
+        lambda x: (x <= TINY).select(x * 0 + 1, constant(float(largest), "float32") / x),
+        peak,
+        dtype="float32",
+    )
+    integers = b.map(
+        lambda x, each: (x * each).math("roundeven").saturate(dtype), tensor, inverse, dtype=dtype
+    )
+    return integers, scale
 
 
 def through_steps(

@@ -11,15 +11,15 @@ import numpy as np
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.scalar import Scalar
 from xyntra.errors import UnsupportedError
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.analysis.locations import source_nodes
 from xyntra.passes.precision.quantization import (
-    TINY,
     FactorRange,
     integers_of,
     quantization_of,
+    rounded_rows,
     through_steps,
     weight_scale,
 )
@@ -214,24 +214,11 @@ def _requantized_rows(
 ) -> ir.Value:
     """Return what the integers of a factor stand for, with a scale for each row of values.
 
-    The largest magnitude of a row becomes the largest integer. Where that is not finite, so are all
-    sums of the row, as they are in f32.
+    Where the largest magnitude of a row is not finite, so are all sums of it, as they are in f32.
     """
     tensor = Tensor.of(source)
     axes = [dim for dim in range(tensor.rank) if dim not in rows]
-    largest = 255 if range_.dtype == "uint8" else 127
-    peak = b.reduce(tensor, axes, "max", element=lambda value: value.math("absf"))
-    scale = b.map(lambda x: (x <= TINY).select(x * 0 + 1, x / largest), peak, dtype="float32")
-    # One division for a row, and not one for each of its elements.
-    inverse = b.map(
-        lambda x: (x <= TINY).select(x * 0 + 1, constant(float(largest), "float32") / x),
-        peak,
-        dtype="float32",
-    )
-    integers = b.map(
-        lambda x, each: (x * each).math("roundeven").saturate(range_.dtype),
-        tensor, inverse, dtype=range_.dtype,
-    )  # fmt: skip
+    integers, scale = rounded_rows(b, tensor, axes, range_.dtype)
     return b.map(_dequantized, integers, scale, dtype="float32").value
 
 

@@ -13,7 +13,14 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.tensors.packed_product import PackedWeight
 from xyntra.passes.analysis.functions import function_blocks, weight_positions
 from xyntra.passes.analysis.locations import source_nodes
-from xyntra.passes.precision.report import PART, QUANTIZED_FROM, NodePrecision, record_precisions
+from xyntra.passes.precision.narrow_scales import narrow_scales
+from xyntra.passes.precision.report import (
+    PART,
+    QUANTIZED_FROM,
+    ROUNDED,
+    NodePrecision,
+    record_precisions,
+)
 from xyntra.passes.precision.weight_part import BLOCK, WeightPart
 from xyntra.passes.recognize.dead_operations import erase_unused
 from xyntra.passes.recognize.matrix_products import MatrixProduct
@@ -33,7 +40,8 @@ class QuantizeWeights:
 
     A weight of f32, f16 or bf16 becomes integers, scales of f16 for blocks of 32 steps of the sum
     and, with 4 bits, zero points: parameters that are made of it when the model is loaded. The
-    products compute as before, on what these stand for. Weights that something else reads as well,
+    products compute as before, on what these stand for. Weights that are packed in the model stay
+    so, with scales of f16 instead of f32. Weights that something else reads as well,
     such as tables of embeddings, and small ones stay as they are; the module says which, and why.
     """
 
@@ -61,7 +69,10 @@ class _Quantizer:
 
     def run(self) -> Iterator[NodePrecision]:
         """Quantize what can be; yields what was decided."""
-        weights = sorted(weight_positions(self.block))
+        narrowed = narrow_scales(self.block)
+        for place in narrowed:
+            yield self._note_rounded(place)
+        weights = sorted(weight_positions(self.block) - set(narrowed))
         removed, replaced = [], []
         for place in weights:
             argument = self.block.arguments[place]
@@ -86,8 +97,19 @@ class _Quantizer:
         for place in reversed(removed):
             self.block.erase_argument(place)
             del self.given[place]
-        if removed:
+        if removed or narrowed:
             self._finish()
+
+    def _note_rounded(self, place: int) -> NodePrecision:
+        """Say that an argument is rounded to f16 when the model is loaded."""
+        entries = {entry.name: entry.attr for entry in ir.DictAttr(self.given[place])}
+        with self.block.owner.context:
+            entries["xyntra.dtype"] = ir.StringAttr.get("float16")
+            entries[ROUNDED] = ir.StringAttr.get("float32")
+            self.given[place] = ir.DictAttr.get(entries)
+        return NodePrecision(
+            f"weight {ir.StringAttr(entries['xyntra.parameter']).value}", "f16", ""
+        )
 
     def _parts(self, weight: ir.Value, name: str, turned: bool) -> PackedWeight:
         """Add the arguments that take the place of a weight."""

@@ -38,6 +38,7 @@ TARGET = Target(
     is_simt=False,
     fuse_steps={
         "decompose-named-ops": (ITSELF, "split-long-norms{target=cpu}"),
+        "pack-weights": (ITSELF, "round-rows"),
         "fold-transposes": ("rows-in-place", ITSELF),
     },
     kernel_loops="kernel-loops",

@@ -67,7 +67,7 @@ TARGETS: dict[TargetName, TargetEntry] = {
         module="xyntra.targets.cpu.backend",
         architectures="",
         levels=("stages",),
-        precisions=("f32", "f16", "bf16", "int8", "w8", "w4"),
+        precisions=("f32", "f16", "bf16", "int8", "w8", "w4", "w4a8"),
         usage="--target cpu",
     ),
     "cuda": TargetEntry(

@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 import xyntra
-from xyntra.errors import InputError, ModelError
+from xyntra.errors import InputError, ModelError, UnsupportedError
 from xyntra.observe.precision.costs import memory_of
 from xyntra.passes.precision.weight_part import BLOCK, WeightPart
 from xyntra.plan.check_plan import PlanError, check_plan
@@ -134,6 +134,18 @@ def test_a_model(precision: str, tmp_path: Path) -> None:
         xyntra.load(path, weights=weights | {"w": np.ones(3, np.float32)})
     with pytest.raises(InputError, match="'w' does not fit"):
         xyntra.load(path, weights=weights | {"w": weights["w"][1:]})
+
+
+def test_rows_of_8_bits() -> None:
+    weights, places = matrices(), RNG.integers(0, 50, (2, 3))
+    exact = xyntra.compile(model(weights), precision="w4")(places)
+    executable = xyntra.compile(model(weights), precision="w4a8")
+    found = executable(places)
+    assert 0 < np.sqrt(np.square(found - exact).mean()) < 0.01 * np.sqrt(np.square(exact).mean())
+    assert "precision: 2 products in w4a8; 2 weights in w4" in executable.explain()
+    with pytest.raises(UnsupportedError) as caught:
+        xyntra.compile(model(weights), precision="w4a8", target="cuda:sm_90a")
+    assert "w4a8" in caught.value.message
 
 
 def gelu(x: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ __all__ = ["unusual_magnitudes"]
 
 _USUAL = {"f16": (2.0**-11, 65504.0), "bf16": (0.0, 3.3895313892515355e38)}
 """Magnitudes of the largest value of a tensor that a type holds well, from and to."""
+_PACKED = ("w4", "w4a8", "w8")
 _CHUNK = 1 << 20  # elements whose magnitudes are held at once
 
 
@@ -22,14 +23,17 @@ def unusual_magnitudes(source: ModelSource, precision: str) -> dict[str, float]:
     """Return the largest magnitudes of the f32 weights that `precision` does not hold well.
 
     Args:
-        source: the model; its weights are read once, if `precision` is one of 16 bits.
+        source: the model; its weights are read once, if `precision` is one of 16 bits, or of
+            packed weights and the model may have such.
         precision: a setting.
     """
+    references = {name: each.dtype for name, each in source.references.items()}
+    references |= {name: each.dtype.name for name, each in source.arrays.items()}
+    if precision in _PACKED and "uint8" in references.values():
+        precision = "f16"  # in which scales of packed weights are stored
     if precision not in _USUAL:
         return {}
     low, high = _USUAL[precision]
-    references = {name: each.dtype for name, each in source.references.items()}
-    references |= {name: each.dtype.name for name, each in source.arrays.items()}
     names = [name for name, dtype in references.items() if dtype == "float32"]
     found = {name: _largest(array) for name, array in source.weights(names).items()}
     return {name: size for name, size in found.items() if size and not low <= size <= high}

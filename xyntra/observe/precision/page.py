@@ -33,6 +33,7 @@ _COLOURS = {
     "int8": "#bf3989",
     "w8": "#9a6700",
     "w4": "#bc4c00",
+    "w4a8": "#9a6700",
 }
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --faint: #59636e; --line: #d1d9e0; --page: #fff }

@@ -12,7 +12,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.loops import integers
 
-__all__ = ["KINDS", "DotProduct", "dot_product"]
+__all__ = ["KINDS", "DotProduct", "dot_product", "small_dot_product"]
 
 KINDS = ("none", "pairs", "quads", "pmaddwd", "vnni")
 """What a processor can do: nothing of use, or products of 16-bit pairs or 8-bit quads into 32 bits.
@@ -22,14 +22,15 @@ for pairs (SSE2 to AVX-512BW), `vnni` its instructions for pairs and quads (AVX-
 """
 
 _PMADDWD = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}
+_PMADDUBSW = {8: "avx2.pmadd.ub.sw", 16: "avx512.pmaddubs.w.512"}
 
 
 @dataclass(frozen=True)
 class DotProduct:
     """Products of `group` neighbouring integers, added to a 32-bit accumulator.
 
-    Sums are exact modulo 2**32. In particular nothing saturates: `vpmaddubsw`, which would be
-    faster, is not used because it does.
+    Sums are exact modulo 2**32. In particular nothing saturates: `vpmaddubsw`, which does, is used
+    for quads by `pmaddwd` alone, of which the unsigned integers are known to be small.
 
     Attributes:
         kind: one of `KINDS` other than `none`.
@@ -54,6 +55,8 @@ class DotProduct:
             signed: the other factor, of signed integers.
         """
         lanes = ir.VectorType(total.type).shape[0]
+        if self.kind == "pmaddwd" and self.group == 4:
+            return integers.addi(total, _sums_of_quads(unsigned, signed, total.type))
         if self.kind == "pmaddwd":
             name = f"llvm.x86.{_PMADDWD[lanes]}"
             return integers.addi(total, _intrinsic(name, [signed, unsigned], total.type))
@@ -86,6 +89,29 @@ def dot_product(kind: str, bits: int) -> DotProduct | None:
         return None
     is_quad = bits == 8 and kind in ("quads", "vnni")
     return DotProduct("pairs" if kind == "quads" and not is_quad else kind, 4 if is_quad else 2)
+
+
+def small_dot_product(kind: str, lanes: int) -> DotProduct:
+    """Return what multiplies integers of 8 bits, of which the unsigned ones are 127 at most.
+
+    Args:
+        kind: one of `KINDS`.
+        lanes: elements of an accumulator.
+    """
+    if kind == "vnni" or (kind == "pmaddwd" and lanes in _PMADDUBSW):
+        return DotProduct(kind, 4)
+    return DotProduct("quads", 4)
+
+
+def _sums_of_quads(unsigned: ir.Value, signed: ir.Value, kind: ir.Type) -> ir.Value:
+    """Return sums of four products: two add up to 127 * 128 * 2 at most, which 16 bits hold."""
+    lanes = ir.VectorType(kind).shape[0]
+    half = ir.IntegerType.get_signless(16)
+    halves = ir.VectorType.get([2 * lanes], half)
+    pairs = _intrinsic(f"llvm.x86.{_PMADDUBSW[lanes]}", [unsigned, signed], halves)
+    value = ir.DenseElementsAttr.get_splat(halves, ir.IntegerAttr.get(half, 1))
+    ones = emit("arith.constant", [], halves, value=value)
+    return _intrinsic(f"llvm.x86.{_PMADDWD[lanes]}", [pairs, ones], kind)
 
 
 def _intrinsic(name: str, operands: list[ir.Value], result: ir.Type) -> ir.Value:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -66,8 +67,10 @@ class PackedProduct:
         if nest.indices or len(nest.outputs) != 1 or not is_vectorizable(nest.body):
             return None
         combining = combiner(nest, 0)
-        packed = next((each for each in nest.inputs if _is_bytes(each)), None)
-        if combining is None or combining.name != "arith.addf" or packed is None:
+        if combining is None or combining.name != "arith.addf":
+            return None
+        packed = next((each for each in nest.inputs if _is_bytes(each, nest.reductions)), None)
+        if packed is None:
             return None
         steps = [number for number in nest.reductions if packed.strides[number] == 1]
         parallel = [i for i, each in enumerate(nest.loops) if not each.is_reduction]
@@ -177,5 +180,8 @@ class PackedProduct:
         return max(shapes, key=lambda shape: (shape[0] * shape[1], shape[1]), default=(1, 1))
 
 
-def _is_bytes(access: BufferOperand) -> bool:
-    return not access.is_scalar and str(access.element_type) == "i8"
+def _is_bytes(access: BufferOperand, reductions: Sequence[int]) -> bool:
+    """Tell whether an input is a matrix of bytes, which lie along the steps of a reduction."""
+    if access.is_scalar or str(access.element_type) != "i8":
+        return False
+    return any(access.strides[number] == 1 for number in reductions)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.matmul_packed.packed_dots import PackedDots
 from xyntra.passes.lower.cpu.matmul_packed.packed_rows import PackedRows
 from xyntra.passes.lower.cpu.matmul_packed.packed_words import PackedWords
 from xyntra.passes.lower.cpu.rows.filled_reductions import filled
@@ -17,7 +18,9 @@ from xyntra.passes.registry import register_pass
 __all__ = ["STAGE", "PackedProducts"]
 
 STAGE = EmitterSweep(
-    "packed-products", filled(is_arithmetic_reduction), (PackedWords(), PackedRows())
+    "packed-products",
+    filled(is_arithmetic_reduction),
+    (PackedDots(), PackedWords(), PackedRows()),
 )
 
 
@@ -28,8 +31,9 @@ class PackedProducts:
 
     Applies to a linalg.generic whose output is filled right before, and whose body dequantizes one
     integer or two of a byte and adds products of f32. Lanes of vectors run along the bytes of a
-    column: in words of 32 bits where few rows meet blocks with a scale and a zero point, else byte
-    by byte, or from a block of columns that is dequantized into the cache first.
+    column: in words of 32 bits where few rows meet blocks with a scale and a zero point, as
+    integers where the rows are such, too, else byte by byte, or from a block of columns that is
+    dequantized into the cache first.
     """
 
     name: ClassVar[str] = "packed-products"

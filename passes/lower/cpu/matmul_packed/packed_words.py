@@ -18,15 +18,14 @@ from xyntra.passes.lower.cpu.matmul_packed.word_plan import (
     MOST_ROWS,
     WordChoices,
     WordProduct,
+    check_words,
 )
 from xyntra.passes.lower.cpu.matmul_packed.word_tiles import WordTiles
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled
-from xyntra.passes.lower.cpu.schedule.emitter import NestEmitter, require
+from xyntra.passes.lower.cpu.schedule.emitter import NestEmitter
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
 
 __all__ = ["PackedWords"]
-
-_MOST_AHEAD = 1 << 20
 
 
 class PackedWords(NestEmitter):
@@ -48,16 +47,7 @@ class PackedWords(NestEmitter):
         found = _product(place)
         if found is None:
             raise bad_schedule(place.op, f"{self.name} makes no code of this")
-        vector, tile, nest = choices.vector, choices.tile, found.found.nest
-        allowed = f"allowed are words that divide blocks of {found.block_bytes} bytes, or hold some"
-        require(_is_power(vector) and found.fits(vector), place, "vector", vector, allowed)
-        rows = min(found.found.rows, MOST_ROWS)
-        columns = min(nest.loops[found.found.column].extent, vector, WIDTHS[0])
-        fits = len(tile) == 2 and 0 < tile[0] <= rows and 0 < tile[1] <= columns
-        allowed = f"allowed are up to {rows} rows, and a power of two up to {columns}"
-        require(fits and _is_power(tile[1]), place, "tile", tile, allowed)
-        fits = 0 <= choices.ahead <= _MOST_AHEAD
-        require(fits, place, "ahead", choices.ahead, f"allowed are 0 to {_MOST_AHEAD}")
+        check_words(place, found, choices)
 
     def group(self, place: Filled, choices: WordChoices) -> list[ir.Operation]:
         """Return the fill and the product."""
@@ -86,7 +76,3 @@ def _product(place: Filled, *, flat: bool = False) -> WordProduct | None:
     reduction = place.reduction(epilogue=False, flat=flat)
     found = None if reduction is None else PackedProduct.of(reduction.nest)
     return None if found is None else WordProduct.of(found)
-
-
-def _is_power(number: int) -> bool:
-    return number > 0 and number & (number - 1) == 0

@@ -8,18 +8,29 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.matmul.tile_plan import Registers
-from xyntra.passes.lower.cpu.matmul_packed.packed_plan import PackedProduct
-from xyntra.passes.lower.cpu.schedule.emitter import Choices
+from xyntra.passes.lower.cpu.matmul_packed.packed_bodies import BodyReader
+from xyntra.passes.lower.cpu.matmul_packed.packed_plan import WIDTHS, PackedProduct
+from xyntra.passes.lower.cpu.rows.filled_reductions import Filled
+from xyntra.passes.lower.cpu.schedule.emitter import Choices, require
 from xyntra.passes.lower.loops.linear_nest import BufferOperand
+from xyntra.passes.lower.loops.loop_builder import tile_start
 
-__all__ = ["FEW_ROWS", "MOST_ROWS", "WORD", "WordChoices", "WordProduct"]
+__all__ = [
+    "FEW_ROWS",
+    "MOST_ROWS",
+    "WORD",
+    "BlockedProduct",
+    "WordChoices",
+    "WordProduct",
+    "check_words",
+]
 
 WORD = 4  # bytes
 FEW_ROWS = 2  # more load too much of themselves for each vector of words
 MOST_ROWS = 8
 _MIN_LANES = 4
+_MOST_AHEAD = 1 << 20
 _AHEAD = 4096  # bytes; a processor does not look beyond a page by itself
-_MOST_ZERO = 255  # which, beside an integer of 4 bits at the end of a mantissa, is exact
 
 
 @dataclass(frozen=True)
@@ -38,45 +49,18 @@ class WordChoices(Choices):
 
 
 @dataclass(frozen=True)
-class WordProduct:
-    """Such a product: the sum of `row * ((integer - zero) * scale)`.
+class BlockedProduct:
+    """A product with a matrix whose integers have scales and zero points for blocks of steps.
 
     Attributes:
         found: the contraction, over bytes.
-        factors: for the integers of a byte, the low one first, what the body takes of the rows.
         zero: value of the body, an integer of 32 bits for each block.
         scale: value of the body, of f32, for each block.
     """
 
     found: PackedProduct
-    factors: tuple[ir.Value, ...]
     zero: ir.Value
     scale: ir.Value
-
-    @classmethod
-    def of(cls, found: PackedProduct) -> WordProduct | None:
-        """Return `found` as such a product, or None where it is none."""
-        read = _BodyReader(found)
-        integers = [read.integer(term) for term in found.terms]
-        known = [each for each in integers if each is not None]
-        if len(known) < len(integers) or len({(each.zero, each.scale) for each in known}) != 1:
-            return None
-        known.sort(key=lambda each: each.shift)
-        if [(each.shift, each.bits) for each in known] not in ([(0, 8)], [(0, 4), (4, 4)]):
-            return None
-        factors = tuple(each.factor for each in known)
-        product = cls(found, factors, known[0].zero, known[0].scale)
-        return product if product._is_regular else None
-
-    @property
-    def bits(self) -> int:
-        """Bits of an integer."""
-        return 8 // len(self.factors)
-
-    @property
-    def fields(self) -> int:
-        """Integers of a word."""
-        return 8 * WORD // self.bits
 
     @property
     def block_bytes(self) -> int:
@@ -97,14 +81,15 @@ class WordProduct:
         return self.found.is_weight(access) and bool(access.strides[self.found.step])
 
     @property
-    def _is_regular(self) -> bool:
+    def is_regular(self) -> bool:
         """Tell whether a column's bytes are neighbours, and so are values of its blocks."""
         found = self.found
         if len(found.blocks) > 1:
             return False
         for access in found.nest.inputs:
-            steps, blocks = access.strides[found.step], [access.strides[i] for i in found.blocks]
-            if access.is_scalar or (found.is_weight(access) and not steps and blocks in ([], [1])):
+            steps = 0 if access.is_scalar else access.strides[found.step]
+            blocks = [] if access.is_scalar else [access.strides[i] for i in found.blocks]
+            if not steps and (access.is_scalar or blocks in ([], [1])):
                 continue
             if not steps or any(each != steps * self.block_bytes for each in blocks):
                 return False
@@ -121,6 +106,14 @@ class WordProduct:
         is_whole = size % block == 0 and block % WORD == 0
         return (is_whole or block % size == 0) and size <= self.column_bytes
 
+    def chunks(self, lanes: int) -> int:
+        """Return how many vectors of words a column has."""
+        return -(-self.column_bytes // (WORD * lanes))
+
+    def first_byte(self, chunk: ir.Value, lanes: int) -> ir.Value:
+        """Return the byte of a column that a vector of words starts with; the last moves back."""
+        return tile_start(chunk, WORD * lanes, self.column_bytes)
+
     @property
     def tile(self) -> tuple[int, int]:
         """The rows and columns of a tile.
@@ -134,99 +127,55 @@ class WordProduct:
 
 
 @dataclass(frozen=True)
-class _Integer:
-    """An integer of a byte in a term of the sum: `factor * ((byte >> shift) - zero) * scale`."""
+class WordProduct(BlockedProduct):
+    """The sum of `row * ((integer - zero) * scale)`.
 
-    shift: int
-    bits: int
-    factor: ir.Value
-    zero: ir.Value
-    scale: ir.Value
+    Attributes:
+        factors: for the integers of a byte, the low one first, what the body takes of the rows.
+    """
 
+    factors: tuple[ir.Value, ...]
 
-class _BodyReader:
-    """Reads the body of a product."""
-
-    def __init__(self, found: PackedProduct) -> None:
-        self.found = found
-        arguments = list(zip(found.nest.body.arguments, found.nest.inputs, strict=False))
-        moving = {argument for argument, each in arguments if self._moves(each)}
-        self.bytes = {
-            argument
-            for argument, access in arguments
-            if argument in moving and found.is_weight(access)
-        }
-        self.rows = moving - self.bytes
-        self.known = {argument for argument, _ in arguments} - moving
-
-    def _moves(self, access: BufferOperand) -> bool:
-        return not access.is_scalar and bool(access.strides[self.found.step])
-
-    def integer(self, term: ir.Value) -> _Integer | None:
-        """Return what a term of the sum is, or None where it is something else."""
-        for factor, weight in _both_orders(term, "arith.mulf"):
-            if not self._is_of_rows(factor):
-                continue
-            for difference, scale in _both_orders(weight, "arith.mulf"):
-                found = self._difference(difference)
-                if found is not None and self._is_of_blocks(scale):
-                    return _Integer(*found[:2], factor, found[2], scale)
-        return None
-
-    def _difference(self, value: ir.Value) -> tuple[int, int, ir.Value] | None:
-        """Return shift, bits and zero point of `value`."""
-        (integer,) = _operands(value, "arith.sitofp") or [None]
-        operands = _operands(integer, "arith.subi")
-        if not operands:
+    @classmethod
+    def of(cls, found: PackedProduct) -> WordProduct | None:
+        """Return `found` as such a product, or None where it is none."""
+        read = BodyReader(found)
+        integers = [read.integer(term) for term in found.terms]
+        known = [each for each in integers if each is not None]
+        if len(known) < len(integers) or len({(each.zero, each.scale) for each in known}) != 1:
             return None
-        (field,) = _operands(operands[0], "arith.extui") or [None]
-        if field is None or not self._is_small(operands[1]):
+        known.sort(key=lambda each: each.shift)
+        if [(each.shift, each.bits) for each in known] not in ([(0, 8)], [(0, 4), (4, 4)]):
             return None
-        if field in self.bytes:
-            return 0, 8, operands[1]
-        for name, number, shift in (("arith.andi", 15, 0), ("arith.shrui", 4, 4)):
-            for byte, other in _both_orders(field, name)[: 2 if name == "arith.andi" else 1]:
-                if byte in self.bytes and _integer_of(other) == number:
-                    return shift, 4, operands[1]
-        return None
+        factors = tuple(each.factor for each in known)
+        product = cls(found, known[0].zero, known[0].scale, factors)
+        return product if product.is_regular else None
 
-    def _is_of_rows(self, value: ir.Value) -> bool:
-        (narrow,) = _operands(value, "arith.extf") or [value]
-        return narrow in self.rows
+    @property
+    def bits(self) -> int:
+        """Bits of an integer."""
+        return 8 // len(self.factors)
 
-    def _is_small(self, zero: ir.Value) -> bool:
-        number = _integer_of(zero)
-        if number is not None:
-            return 0 <= number <= _MOST_ZERO
-        (narrow,) = _operands(zero, "arith.extui") or [None]
-        return narrow is not None and str(narrow.type) == "i8" and self._is_of_blocks(narrow)
-
-    def _is_of_blocks(self, value: ir.Value) -> bool:
-        """Tell whether `value` is computed from what all steps of a block share."""
-        if value in self.known or _integer_of(value) is not None:
-            return True
-        if isinstance(value.owner, ir.Block) or value.owner.operation.block != self.found.nest.body:
-            return False
-        return all(self._is_of_blocks(each) for each in value.owner.operation.operands)
+    @property
+    def fields(self) -> int:
+        """Integers of a word."""
+        return 8 * WORD // self.bits
 
 
-def _operands(value: ir.Value | None, name: str) -> list[ir.Value]:
-    """Return the operands of the operation `name` that makes `value`; none if another one does."""
-    if value is None or isinstance(value.owner, ir.Block):
-        return []
-    op = value.owner.operation
-    return list(op.operands) if op.name == name else []
+def check_words(place: Filled, product: BlockedProduct, choices: WordChoices) -> None:
+    """Check that tiles fit the output, and vectors blocks."""
+    vector, tile, nest = choices.vector, choices.tile, product.found.nest
+    allowed = f"allowed are words that divide blocks of {product.block_bytes} bytes, or hold some"
+    fits = _is_power(vector) and product.fits(vector)
+    require(fits, place, "vector", vector, allowed)
+    rows = min(product.found.rows, MOST_ROWS)
+    columns = min(nest.loops[product.found.column].extent, vector, WIDTHS[0])
+    fits = len(tile) == 2 and 0 < tile[0] <= rows and 0 < tile[1] <= columns
+    allowed = f"allowed are up to {rows} rows, and a power of two up to {columns}"
+    require(fits and _is_power(tile[1]), place, "tile", tile, allowed)
+    fits = 0 <= choices.ahead <= _MOST_AHEAD
+    require(fits, place, "ahead", choices.ahead, f"allowed are 0 to {_MOST_AHEAD}")
 
 
-def _both_orders(value: ir.Value, name: str) -> list[tuple[ir.Value, ir.Value]]:
-    operands = _operands(value, name)
-    return [(operands[0], operands[1]), (operands[1], operands[0])] if operands else []
-
-
-def _integer_of(value: ir.Value) -> int | None:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return None
-    attribute = value.owner.operation.attributes["value"]
-    if not isinstance(attribute, ir.IntegerAttr):
-        return None
-    return int(attribute.value)
+def _is_power(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0

@@ -23,7 +23,6 @@ from xyntra.passes.lower.loops.loop_builder import (
     offset,
     plus,
     store,
-    tile_start,
 )
 from xyntra.passes.lower.loops.memrefs import allocate
 
@@ -52,7 +51,7 @@ class WordRows:
     @classmethod
     def made(cls, product: WordProduct, lanes: int) -> WordRows:
         """Emit the copy."""
-        chunks = -(-product.column_bytes // (WORD * lanes))
+        chunks = product.chunks(lanes)
         chunk = product.fields * lanes
         size = product.found.rows * chunks * chunk
         strides = (chunks * chunk, chunk, 1)
@@ -61,15 +60,6 @@ class WordRows:
         nested_loops(loops, {}, found._copy_word, parallel=True)
         return found
 
-    @property
-    def chunks(self) -> int:
-        """How many vectors of words a column has."""
-        return -(-self.product.column_bytes // (WORD * self.lanes))
-
-    def first_byte(self, chunk: ir.Value) -> ir.Value:
-        """Return the byte of a column that a chunk starts with."""
-        return tile_start(chunk, WORD * self.lanes, self.product.column_bytes)
-
     def read(self, row: ir.Value, chunk: ir.Value, field: int) -> ir.Value:
         """Return what an integer of every word of a chunk meets."""
         place = plus(offset(self.copy, {_ROW: row, _CHUNK: chunk}), index(field * self.lanes))
@@ -77,7 +67,7 @@ class WordRows:
         return emit("vector.load", [self.copy.value, place], kind)
 
     def _copy_word(self, place: Position) -> None:
-        first = self.first_byte(place[_CHUNK])
+        first = self.product.first_byte(place[_CHUNK], self.lanes)
         word = plus(first, integers.muli(place[_LANE], index(WORD)))
         to = offset(self.copy, place)
         is_new = self._is_new(word, place[_CHUNK])

@@ -22,6 +22,7 @@ class FewBits:
         zeros: "none", "packed" or "floats".
         scale, activation: dtypes.
         bias: whether there is one.
+        level: the accuracy level, of which 4 allows rows to be rounded.
     """
 
     rows: int
@@ -33,6 +34,7 @@ class FewBits:
     scale: str = "float32"
     activation: str = "float32"
     bias: bool = False
+    level: int = 0
 
     @property
     def blocks(self) -> int:
@@ -65,6 +67,8 @@ class FewBits:
             names.append("zeros" if "zeros" in constants else "")
         names += ["", "bias"] if self.bias else []
         sizes = {"K": self.steps, "N": self.columns, "bits": self.bits, "block_size": self.block}
+        if self.level:
+            sizes["accuracy_level"] = self.level
         return node_model(
             "MatMulNBits", inputs, constants=constants, names=names, domain=DOMAIN, **sizes
         )
@@ -92,6 +96,16 @@ class FewBits:
         """Return the product, in float64."""
         product = inputs["a"].astype(np.float64) @ self.weight(constants).T
         return product + (constants["bias"].astype(np.float64) if self.bias else 0)
+
+    def rounded(self, inputs: Arrays) -> Arrays:
+        """Return the inputs with rows rounded to 8 bits in blocks of the weight, in float64."""
+        rows = np.zeros((self.rows, self.blocks * self.block))
+        rows[:, : self.steps] = inputs["a"]
+        blocks = rows.reshape(self.rows, self.blocks, self.block)
+        scale = np.abs(blocks).max(-1, keepdims=True) / 127
+        scale[scale == 0] = 1
+        found = np.rint(blocks / scale) * scale
+        return {"a": found.reshape(self.rows, -1)[:, : self.steps]}
 
     def size(self, inputs: Arrays, constants: Arrays) -> np.ndarray:
         """Return the sum of magnitudes, which errors of rounding are in proportion to."""

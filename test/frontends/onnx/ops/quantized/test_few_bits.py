@@ -61,6 +61,62 @@ def test_nan_and_infinity_stay_in_their_rows(rows: int) -> None:
     assert np.isfinite(found[1:]).all()
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        FewBits(1, 2048, 130, level=4),
+        FewBits(3, 1000, 67, block=128, zeros="packed", bias=True, level=4),
+        FewBits(8, 700, 65, block=64, scale="float16", activation="float16", level=4),
+    ],
+    ids=str,
+)
+def test_rows_that_may_be_rounded(case: FewBits) -> None:
+    inputs, constants = case.arrays()
+    inputs["a"][0, 64:192] = 0
+    (found,) = run_compiled(case.model(inputs, constants), inputs)
+    rounded = case.rounded(inputs)
+    wanted, size = case.result(rounded, constants), case.size(rounded, constants)
+    error = np.abs(found.astype(np.float64) - wanted)
+    # A value half-way between two integers may become either.
+    assert (error <= 2e-4 * size + TOLERANCE[case.activation] * np.abs(wanted)).all()
+    exact = case.result(inputs, constants)
+    assert np.sqrt(np.square(found - exact).mean()) < 0.01 * np.sqrt(np.square(exact).mean())
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        FewBits(9, 512, 130, level=4),  # many rows
+        FewBits(2, 512, 130, level=1),
+        FewBits(2, 512, 130, zeros="floats", level=4),
+        FewBits(2, 512, 130, bits=8, level=4),
+    ],
+    ids=str,
+)
+def test_rows_that_stay_as_they_are(case: FewBits) -> None:
+    inputs, constants = case.arrays()
+    (found,) = run_compiled(case.model(inputs, constants), inputs)
+    error = np.abs(found - case.result(inputs, constants))
+    assert (error <= 1e-6 * case.size(inputs, constants)).all()
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, 1e-38, 3e38])
+def test_rounded_rows_with_extreme_values(special: float) -> None:
+    case = FewBits(2, 512, 66, level=4)
+    inputs, constants = case.arrays()
+    inputs["a"][0, 3] = special
+    if special == 1e-38:
+        inputs["a"][0] = special
+    (found,) = run_compiled(case.model(inputs, constants), inputs)
+    if special < 1:
+        np.testing.assert_allclose(found[0], 0, atol=1e-30)
+    elif not np.isfinite(special):
+        assert not np.isfinite(found[0]).any()
+    inputs["a"][0] = 0
+    wanted = case.result(inputs, constants)[1]
+    assert np.abs(found[1] - wanted).max() < 0.02 * np.abs(wanted).max()
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 def test_weights_stay_packed(bits: int, tmp_path: Any) -> None:
     case = FewBits(1, 1024, 512, bits=bits, scale="float16")
@@ -113,3 +169,33 @@ def test_permuted_steps_are_unsupported() -> None:
     inputs = _arrays(g_idx=np.zeros(64, np.int32))
     names = ["a", "b", "scales", "", "g_idx"]
     check_unsupported("MatMulNBits", inputs, "g_idx", names=names, **_options())
+
+
+@pytest.mark.parametrize("precision", ["w4", "w4a8"])
+def test_scales_become_narrow(precision: str, tmp_path: Any) -> None:
+    case = FewBits(1, 1024, 512, zeros="packed")
+    inputs, constants = case.arrays()
+    model = case.model(inputs, constants)
+    executable = xyntra.compile(model, inputs={"a": (1, 1024)}, precision=precision)
+    size = 1024 * 512 // 2 + (2 + 1) * 1024 * 512 // 32
+    assert size <= memory_of(executable.plan) < 1.04 * size
+    found = executable(inputs["a"])
+    narrow = constants | {"scales": constants["scales"].astype(np.float16)}
+    wanted = case.result(case.rounded(inputs) if precision == "w4a8" else inputs, narrow)
+    tolerance = 2e-4 if precision == "w4a8" else 1e-6  # a value half-way may become either integer
+    assert (np.abs(found - wanted) <= tolerance * case.size(inputs, constants)).all()
+    executable.save(tmp_path / "m.xyn", weights=False)
+    loaded = xyntra.load(tmp_path / "m.xyn", weights=constants)
+    np.testing.assert_array_equal(loaded(inputs["a"]), found)
+
+
+@pytest.mark.parametrize("factor", [1e6, 1e-6, np.nan])
+def test_scales_that_f16_does_not_hold(factor: float) -> None:
+    case = FewBits(2, 256, 80)
+    inputs, constants = case.arrays()
+    constants["scales"] *= np.float32(factor)
+    executable = xyntra.compile(
+        case.model(inputs, constants), inputs={"a": (2, 256)}, precision="w4"
+    )
+    found, wanted = executable(inputs["a"]), case.result(inputs, constants)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * abs(factor))

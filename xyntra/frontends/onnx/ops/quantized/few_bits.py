@@ -9,13 +9,16 @@ import numpy as np
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
+from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.tensors.packed_product import PackedWeight, packed_product
+from xyntra.dialects.tensors.packed_product import ROUNDS_ROWS, PackedWeight, packed_product
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of
 from xyntra.frontends.onnx.opsets import MICROSOFT
 
 _FLOATS = ("float32", "float16", "bfloat16")
+_INTEGER_LEVEL = 4
+"""The accuracy level that allows rows to be rounded to 8 bits in blocks."""
 _LARGEST = 1 << 31
 """Rows, columns and block sizes of a weight: more are no model's."""
 
@@ -32,6 +35,10 @@ def matmul_n_bits(node: Node) -> Tensor:
     wide = accumulator_of(a.dtype)
     rows = node.b.reshape(a, [prod(a.shape[:-1]), weight.steps])
     product = packed_product(node.b, rows, weight, wide)
+    if int(node.attribute("accuracy_level", 0)) == _INTEGER_LEVEL:
+        with node.b.location as location:
+            unit = ir.UnitAttr.get(location.context)
+        product.value.owner.operation.attributes[ROUNDS_ROWS] = unit
     bias = [node.operand(5)] if node.has(5) else []
     for addend in bias:
         if tuple(addend.shape) != (weight.columns,):
