@@ -21,7 +21,7 @@ from xyntra.frontends.torch.program import (
     AtenParameter,
     AtenProgram,
 )
-from xyntra.frontends.torch.reducing import ReducedProgram
+from xyntra.frontends.torch.reducing.programs import ReducedProgram
 
 __all__ = ["DescribedProgram", "describe"]
 
@@ -124,6 +124,8 @@ class _Describer:
                 f"the weight '{target}' has no values: it is on the device meta",
                 "load the module's weights before compiling",
             )
+        if value.is_complex():
+            value = torch.view_as_real(value.resolve_conj())
         type_ = tensor_type(value, f"weight '{target}'")
         if value.numel() * value.element_size() <= INLINE_BYTES:
             data = base64.b64encode(array_of(value).tobytes()).decode()

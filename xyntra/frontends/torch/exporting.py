@@ -17,7 +17,8 @@ from torch._decomp import get_decompositions
 from torch.fx import _lazy_graph_module
 
 from xyntra.errors import InputError, ModelError, UnsupportedError, XyntraError
-from xyntra.frontends.torch.reducing import ReducedProgram, reduce_program
+from xyntra.frontends.torch.complex_pairs.programs import real_program
+from xyntra.frontends.torch.reducing.programs import ReducedProgram, reduce_program
 
 __all__ = ["decomposed", "export_module", "load_program"]
 
@@ -87,22 +88,28 @@ def decomposed(program: torch.export.ExportedProgram) -> ReducedProgram:
     """Return a program in core ATen operators, and in those that are imported as they are.
 
     Raises:
-        UnsupportedError: PyTorch cannot decompose it.
+        UnsupportedError: PyTorch cannot decompose it, or it uses complex numbers in a way that
+            is not supported.
     """
     try:
         with torch.no_grad(), _quietly(), _without_python_code():
             table = _decompositions()
             kept = frozenset(getattr(torch.ops.aten, name).default for name in _KEPT)
             found = reduce_program(program, table, kept)
-            if found is not None:
-                return found
-            whole = program.run_decompositions(dict(table))
+            if found is None:
+                found = _whole(program.run_decompositions(dict(table)))
+            return real_program(found, table)
+    except XyntraError:
+        raise
     except Exception as error:  # as for the export
         raise _failure(error) from error
-    signature = whole.graph_signature
+
+
+def _whole(program: torch.export.ExportedProgram) -> ReducedProgram:
+    signature = program.graph_signature
     specs = signature.input_specs, signature.output_specs
-    held = whole.state_dict, whole.constants, whole.range_constraints
-    return ReducedProgram(whole.graph, *specs, *held)
+    held = program.state_dict, program.constants, program.range_constraints
+    return ReducedProgram(program.graph, *specs, *held)
 
 
 @cache

@@ -15,7 +15,7 @@ from torch._guards import TracingContext
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import _disable_current_modes
 
-from xyntra.frontends.torch.reducing import without_mkldnn
+from xyntra.frontends.torch.reducing.traces import without_mkldnn
 from xyntra.integrations.torch_compile.decompositions import decompositions
 from xyntra.integrations.torch_compile.graphs import compile_graph
 from xyntra.integrations.torch_compile.recompute import partition

@@ -12,7 +12,13 @@ from typing import Any, TypeAlias
 import torch
 
 from xyntra.errors import UnsupportedError, XyntraError
+from xyntra.frontends.torch.complex_pairs.rewriting import (
+    BORDER,
+    has_complex,
+    with_pairs_inside,
+)
 from xyntra.frontends.torch.parts import GraphPart, describe_part, is_dense
+from xyntra.integrations.torch_compile.decompositions import decompositions
 from xyntra.integrations.torch_compile.parts import PartCall, compile_part
 from xyntra.integrations.torch_compile.settings import Settings
 from xyntra.integrations.torch_compile.split import levels
@@ -44,7 +50,15 @@ def compile_graph(
     Raises:
         XyntraError: something is not supported, and `settings` excludes the fallback.
     """
-    return _GraphCompiler(module, settings, static).run()
+    return _GraphCompiler(_on_pairs(module), settings, static).run()
+
+
+def _on_pairs(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """Return a graph whose complex tensors are pairs inside."""
+    _constants(module)
+    if not has_complex(module.graph):
+        return module
+    return torch.fx.GraphModule(module, with_pairs_inside(module.graph, decompositions()))
 
 
 class _Refused(Exception):
@@ -76,7 +90,9 @@ class _GraphCompiler:
     def run(self) -> Callable[..., Sequence[torch.Tensor]]:
         for node in self.calls:
             reason = refusal(node, self.device, self.known)
-            if reason is not None:
+            if node.meta.get(BORDER):
+                self.refused[node] = "it is a view of complex numbers"
+            elif reason is not None:
                 self._refuse(node, reason, None)
         while True:
             try:

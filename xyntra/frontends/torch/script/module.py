@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from xyntra.errors import InputError, ModelError, UnsupportedError
-from xyntra.frontends.torch.reducing import ReducedProgram
+from xyntra.frontends.torch.reducing.programs import ReducedProgram
 from xyntra.frontends.torch.script.interpreter import LINE, PART, Interpreter
 from xyntra.frontends.torch.script.values import ModulePart, Unknown
 

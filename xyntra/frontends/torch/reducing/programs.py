@@ -9,19 +9,17 @@ that repeat share what was traced for the first of them.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
-from torch._dispatch.python import enable_python_dispatcher
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export.graph_signature import OutputKind, OutputSpec, TensorArgument
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["ReducedProgram", "reduce_program", "without_mkldnn"]
+from xyntra.frontends.torch.reducing.traces import TooHardError, inline_operator
+
+__all__ = ["ReducedProgram", "reduce_program"]
 
 _Node: TypeAlias = torch.fx.Node
 _CHECKS = ("_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size")
@@ -35,8 +33,6 @@ _COMPOSITE_OWN = frozenset(
     """.split()
 )
 """Composite operators that never return a view; others may, and their schemas do not say so."""
-_traced: dict[Any, torch.fx.Graph] = {}
-_MOST_TRACED = 4096
 
 
 @dataclass(frozen=True)
@@ -80,23 +76,8 @@ def reduce_program(
         return None
     try:
         return _Reducer(program, table, kept).run()
-    except _TooHardError:
+    except TooHardError:
         return None
-
-
-@contextmanager
-def without_mkldnn() -> Iterator[None]:
-    """Let recurrent layers be decomposed, in place of a call of oneDNN's."""
-    was = torch._C._get_mkldnn_enabled()
-    torch._C._set_mkldnn_enabled(False)
-    try:
-        yield
-    finally:
-        torch._C._set_mkldnn_enabled(was)
-
-
-class _TooHardError(Exception):
-    """The program needs more than operators one by one."""
 
 
 class _Reducer:
@@ -122,7 +103,7 @@ class _Reducer:
             elif node.op == "call_function":
                 self._call(node)
             elif node.op != "output":  # attributes are submodules of control flow
-                raise _TooHardError
+                raise TooHardError
         specs = []
         results = []
         for spec in self.program.graph_signature.output_specs:
@@ -148,7 +129,7 @@ class _Reducer:
             self.values[node] = self._copied(node) if one else source[node.args[1]]
             return
         if not isinstance(op, torch._ops.OpOverload) or not _is_static(node):
-            raise _TooHardError
+            raise TooHardError
         if op._opname in _CHECKS:
             return
         if op._opname in _COPIES:
@@ -173,7 +154,7 @@ class _Reducer:
         found = getattr(packet, op._overloadname, None)
         changed = [each for each in op._schema.arguments if _is_written(each)]
         if op.namespace != "aten" or found is None or changed != op._schema.arguments[:1]:
-            raise _TooHardError
+            raise TooHardError
         written = node.all_input_nodes[0]
         owner = self.owners.get(written, written)
         before, after = written.meta["val"], node.meta["val"]
@@ -181,7 +162,7 @@ class _Reducer:
         own = isinstance(maker.target, torch._ops.OpOverload) and _makes_memory(maker.target)
         same = isinstance(after, torch.Tensor) and before.dtype == after.dtype
         if not own or owner in self.shared or not same or before.shape != after.shape:
-            raise _TooHardError
+            raise TooHardError
         return owner, found
 
     def _reduced(self, node: _Node, op: torch._ops.OpOverload) -> Any:
@@ -190,137 +171,12 @@ class _Reducer:
             made = self.graph.create_node("call_function", op, args, kwargs, node.name)
             made.meta = {"val": node.meta["val"], **_notes(node)}
             return made
-        leaves, spec = pytree.tree_flatten((args, kwargs))
-        key = op, spec, tuple(map(_mark, leaves)), self.kept
-        graph = _traced.get(key)
-        if graph is None:
-            if len(_traced) >= _MOST_TRACED:
-                _traced.clear()
-            graph = _traced[key] = _trace(op, leaves, spec, self.table)
-        return self._inlined(
-            graph, [each for each in leaves if isinstance(each, torch.fx.Node)], node
-        )
-
-    def _inlined(self, graph: torch.fx.Graph, given: list[_Node], node: _Node) -> Any:
-        inner: dict[_Node, _Node] = {}
-        free = iter(given)
-        notes = _notes(node)
-        for each in graph.nodes:
-            if each.op == "placeholder":
-                inner[each] = next(free)
-            elif each.op == "call_function":
-                made = self.graph.node_copy(each, inner.__getitem__)
-                made.meta = {"val": each.meta["val"], **notes}
-                inner[each] = made
-        (output,) = graph.find_nodes(op="output")
-        return torch.fx.map_arg(output.args[0], inner.__getitem__)
+        return inline_operator(self.graph, op, (args, kwargs), self.table, _notes(node))
 
     def _copied(self, node: _Node) -> _Node:
         made = self.graph.node_copy(node, self._value)
         made.meta = dict(node.meta)
         return made
-
-
-def _trace(
-    op: torch._ops.OpOverload, leaves: list[Any], spec: Any, table: Mapping[Any, Any]
-) -> torch.fx.Graph:
-    """Return the graph of what one use of an operator is decomposed to."""
-    places = [place for place, each in enumerate(leaves) if isinstance(each, torch.fx.Node)]
-
-    def function(*tensors: torch.Tensor) -> Any:
-        filled = list(leaves)
-        for place, tensor in zip(places, tensors, strict=True):
-            filled[place] = tensor
-        args, kwargs = pytree.tree_unflatten(filled, spec)
-        return op(*args, **kwargs)
-
-    functional: Any = torch.func.functionalize(function, remove="mutations")
-    recorder = _Recorder(table)
-    with FakeTensorMode(), enable_python_dispatcher(), without_mkldnn():
-        given = [_like(leaves[place].meta["val"]) for place in places]
-        for tensor in given:
-            recorder.name(tensor, recorder.graph.placeholder(f"tensor_{len(recorder.known)}"))
-        try:
-            with recorder:
-                result = functional(*given)
-        except (RuntimeError, TypeError, AssertionError) as error:
-            raise _TooHardError from error  # PyTorch says it better, or can do it as a whole
-    recorder.graph.output(recorder.nodes(result))
-    return recorder.graph
-
-
-class _Recorder(TorchDispatchMode):  # type: ignore[misc]
-    """Records the operators that reach it as a graph, decomposed as a table says.
-
-    It does what `make_fx` does, at a fifth of the time for a single operator.
-    """
-
-    def __init__(self, table: Mapping[Any, Callable[..., Any]]) -> None:
-        super().__init__()
-        self.table = table
-        self.graph = torch.fx.Graph()
-        self.known: dict[int, tuple[torch.Tensor, _Node]] = {}
-
-    def __torch_dispatch__(
-        self, op: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        """Record one operator, or what it is decomposed to."""
-        kwargs = kwargs or {}
-        if op.namespace == "prim":  # a question about a tensor, such as its device
-            return op(*args, **kwargs)
-        for rule in (self.table.get(op), op.decompose if op._can_decompose() else None):
-            if rule is not None:
-                with self:
-                    result = rule(*args, **kwargs)
-                if result is not NotImplemented:
-                    return result
-        if op._schema.is_mutable and not _only_renames_strides(op, args):
-            raise _TooHardError
-        result = op(*args, **kwargs)
-        if op._schema.is_mutable:
-            return result
-        # Named after the operator, not its overload, as PyTorch's own decompositions do.
-        name = op._schema.name.partition("::")[2]
-        node = self.graph.create_node("call_function", op, *self.nodes((args, kwargs)), name)
-        node.meta["val"] = result
-        if isinstance(result, torch.Tensor):
-            self.name(result, node)
-            return result
-        for place, each in enumerate(result):
-            if isinstance(each, torch.Tensor):
-                item = self.graph.call_function(operator.getitem, (node, place))
-                item.meta["val"] = each
-                self.name(each, item)
-        return result
-
-    def name(self, tensor: torch.Tensor, node: _Node) -> None:
-        """Say which node makes a tensor, which is kept so that no other takes its identity."""
-        self.known[id(tensor)] = tensor, node
-
-    def nodes(self, values: Any) -> Any:
-        """Return arguments or results with nodes in the place of tensors."""
-        return pytree.tree_map(self._node, values)
-
-    def _node(self, value: Any) -> Any:
-        if not isinstance(value, torch.Tensor):
-            return value
-        if id(value) not in self.known:
-            raise _TooHardError  # a tensor that no operator has made
-        return self.known[id(value)][1]
-
-
-def _like(value: torch.Tensor) -> torch.Tensor:
-    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
-
-
-def _mark(leaf: Any) -> Any:
-    """Return what of an argument decides how an operator is decomposed."""
-    if not isinstance(leaf, torch.fx.Node):
-        return type(leaf), leaf
-    value = leaf.meta["val"]
-    if not isinstance(value, torch.Tensor) or value.is_neg() or value.is_conj():
-        raise _TooHardError
-    return value.dtype, tuple(value.shape), value.stride(), value.device
 
 
 def _is_static(node: _Node) -> bool:
@@ -335,19 +191,6 @@ def _is_static(node: _Node) -> bool:
         )
         for each in values
     )
-
-
-def _only_renames_strides(op: Any, args: tuple[Any, ...]) -> bool:
-    """Tell whether a tensor gets other strides for dimensions of one element, and is the same.
-
-    So do means over the pixels of images with channels last, which stay of that order.
-    """
-    if op._opname != "as_strided_" or len(args) != 3:
-        return False
-    tensor, size, stride = args
-    if tuple(tensor.shape) != tuple(size):
-        return False
-    return all(n == 1 or a == b for n, a, b in zip(size, tensor.stride(), stride, strict=True))
 
 
 def _is_written(argument: Any) -> bool:
