@@ -27,7 +27,7 @@ from bench.harness.measure import ROOT, write_json
 from bench.named_models import model_file
 from xyntra.executable import Executable
 from xyntra.plan.plan import numpy_dtype
-from xyntra.targets.base import TimedProgram
+from xyntra.targets.program import TimedProgram
 
 __all__ = ["main"]
 

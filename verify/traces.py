@@ -26,7 +26,7 @@ import xyntra
 from bench.named_models import model_file
 from xyntra.executable import Executable
 from xyntra.plan.plan import numpy_dtype
-from xyntra.targets.base import TimedProgram
+from xyntra.targets.program import TimedProgram
 from xyntra.tools.commands.inputs import random_inputs
 
 __all__ = ["main", "problems"]

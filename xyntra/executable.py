@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,12 @@ from xyntra.plan.calls.arguments import InputChecks, OutputChecks
 from xyntra.plan.calls.call_inputs import CallInputs
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
-from xyntra.plan.storage.container import write_container
+from xyntra.plan.storage.executable_file import file_parts, kinds_of
 from xyntra.plan.storage.files import make_folder, replace_file
 from xyntra.spans import calls_recorded, span
 from xyntra.suggestions import did_you_mean
-from xyntra.targets.base import (
+from xyntra.targets.checked_program import checked_program
+from xyntra.targets.program import (
     DeviceProgram,
     Future,
     HostProgram,
@@ -29,7 +30,6 @@ from xyntra.targets.base import (
     Program,
     StreamProgram,
 )
-from xyntra.targets.checked_program import checked_program
 from xyntra.targets.stateful_program import StatefulProgram, stateful_program
 from xyntra.targets.table import backend_of
 
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from xyntra.targets.submitted_calls import CallQueue
 
 Array = np.ndarray[Any, Any]
-WEIGHT = "weight/"
-"""Prefix of the blobs of a saved model that hold weights."""
 
 
 class Executable:
@@ -396,10 +394,10 @@ class Executable:
             ArchiveError: the file cannot be written.
         """
         if not weights:
-            replace_file(path, _container(*self._whole))
+            replace_file(path, file_parts(*self._whole))
             return
         held = {name: self._weights[name] for name in self.plan.parameters}
-        replace_file(path, _container(self.artifact, kinds_of(held, self.plan), held))
+        replace_file(path, file_parts(self.artifact, kinds_of(held, self.plan), held))
 
     def save_web(self, folder: str | os.PathLike[str], *, title: str = "") -> None:
         """Write a folder that runs a model for WebGPU in a browser, from any static server.
@@ -427,28 +425,9 @@ class Executable:
         if self._restore is None:
             raise TypeError("this executable was not made to be pickled")
         held = {name: self._weights[name] for name in self.plan.parameters}
-        data = b"".join(_container(self.artifact, kinds_of(held, self.plan)))
+        data = b"".join(file_parts(self.artifact, kinds_of(held, self.plan)))
         return self._restore, (data, held, *self._loaded_for)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Executable:
         # Weights are read-only: copies share them.
         return copy.copy(self)
-
-
-def kinds_of(weights: Mapping[str, Array], plan: Plan) -> dict[str, Any]:
-    """Return dtype and shape of what `plan` takes of `weights`, by name."""
-    held = {name: weights[name] for name in plan.parameters if name in weights}
-    return {name: [array.dtype.name, list(array.shape)] for name, array in held.items()}
-
-
-def _container(
-    artifact: Artifact, kinds: Mapping[str, Any], held: Mapping[str, Array] | None = None
-) -> Iterable[bytes | memoryview]:
-    """Return a file of `save`, in parts; without weights unless they are given."""
-    blobs = {WEIGHT + name: _bytes(array) for name, array in (held or {}).items()}
-    described = {**artifact.meta(), "weights": dict(kinds), "weights_apart": held is None}
-    return write_container(described, {**artifact.blobs(), **blobs})
-
-
-def _bytes(array: Array) -> memoryview:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

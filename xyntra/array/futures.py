@@ -11,7 +11,7 @@ from xyntra.array.arrays import Array, node_of
 from xyntra.array.recorded.evaluate import prepared, settle
 
 if TYPE_CHECKING:
-    from xyntra.targets.base import Future
+    from xyntra.targets.program import Future
     from xyntra.targets.submitted_calls import CallQueue
 
 __all__ = ["submit", "wait_all", "wait_any"]

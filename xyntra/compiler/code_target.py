@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xyntra.errors import ArchiveError
-from xyntra.targets.base import Backend, Program, WrongMachine
+from xyntra.targets.base import Backend, WrongMachine
+from xyntra.targets.program import Program
 from xyntra.targets.table import backend_for, backend_named, backend_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 
 from xyntra.compiler.code_target import target_of
 from xyntra.errors import ArchiveError, CompileError, InputError
-from xyntra.executable import WEIGHT, Executable, kinds_of
+from xyntra.executable import Executable
 from xyntra.passes.precision.weight_part import WeightPart
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.calls.arguments import to_array
@@ -22,9 +22,10 @@ from xyntra.plan.check_plan import is_dtype, is_shape
 from xyntra.plan.plan import Buffer, Port, numpy_dtype
 from xyntra.plan.settled import settlement
 from xyntra.plan.storage.container import MALFORMED, Container, read_container
+from xyntra.plan.storage.executable_file import WEIGHT, kinds_of
 from xyntra.plan.storage.files import open_regular
 from xyntra.plan.storage.stored import rounded
-from xyntra.targets.base import Program, SettlingProgram
+from xyntra.targets.program import Program, SettlingProgram
 
 Array = np.ndarray[Any, Any]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from xyntra.errors import InputError, UnsupportedError
 from xyntra.plan.plan import Plan
-from xyntra.targets.base import DeviceProgram, Future, Program
 from xyntra.targets.mapped_future import MappedFuture
+from xyntra.targets.program import DeviceProgram, Future, Program
 
 __all__ = ["checked_program"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from xyntra.targets.base import Future
+from xyntra.targets.program import Future
 
 __all__ = ["MappedFuture"]
 

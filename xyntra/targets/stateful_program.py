@@ -12,7 +12,8 @@ from typing import Any
 
 from xyntra.errors import InputError, UnsupportedError
 from xyntra.plan.plan import Plan
-from xyntra.targets.base import (
+from xyntra.targets.mapped_future import MappedFuture
+from xyntra.targets.program import (
     DeviceProgram,
     Future,
     HostProgram,
@@ -20,7 +21,6 @@ from xyntra.targets.base import (
     Program,
     StateProgram,
 )
-from xyntra.targets.mapped_future import MappedFuture
 
 __all__ = ["StatefulProgram", "stateful_program"]
 

@@ -27,8 +27,8 @@ from xyntra.compiler.worker.request import CANDIDATES, SPACES, Request
 from xyntra.config import Config
 from xyntra.errors import UnsupportedError, WorkerError
 from xyntra.plan.plan import Plan
-from xyntra.targets.base import Program
 from xyntra.targets.host import allowed_processors
+from xyntra.targets.program import Program
 from xyntra.tune.budget import budget_seconds
 from xyntra.tune.learned import LearnedModel
 from xyntra.tune.measuring.captured import capture

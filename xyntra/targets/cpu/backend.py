@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xyntra.errors import UnsupportedError
 from xyntra.passes.targets.table import TargetName
-from xyntra.targets.base import Backend, Device, Program, WrongMachine
+from xyntra.targets.base import Backend, Device, WrongMachine
 from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
+from xyntra.targets.program import Program
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xyntra.passes.lower.gpu.device import Feature, device_of
 from xyntra.passes.targets.table import TargetName
-from xyntra.targets.base import Backend, Device, Program, WrongMachine
+from xyntra.targets.base import Backend, Device, WrongMachine
 from xyntra.targets.compiler_key import compiler_key
 from xyntra.targets.cuda.code.architecture import CudaTarget, parse_target
 from xyntra.targets.kernel import CompiledKernel, FreeSource, KernelSource
+from xyntra.targets.program import Program
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xyntra.errors import DeviceError, MissingExtraError, UnsupportedError
 from xyntra.passes.lower.gpu.device import ADAPTERS, WEBGPU, Feature, device_of
 from xyntra.passes.targets.table import TargetName
-from xyntra.targets.base import Backend, Device, Program, WrongMachine
+from xyntra.targets.base import Backend, Device, WrongMachine
 from xyntra.targets.compiler_key import compiler_key
 from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.program import Program
 from xyntra.targets.webgpu.adapter import architecture_in
 
 if TYPE_CHECKING:

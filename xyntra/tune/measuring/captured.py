@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from xyntra.plan.plan import Buffer, Plan, Port
-from xyntra.targets.base import Program
+from xyntra.targets.program import Program
 from xyntra.tune.measuring.subject import Array, made_up
 
 __all__ = ["Captured", "capture"]

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.targets.base import Program, TimedProgram
 from xyntra.targets.kernel import CompiledKernel
+from xyntra.targets.program import Program, TimedProgram
 from xyntra.targets.table import backend_for
 from xyntra.tune.measuring.comparison import difference
 from xyntra.tune.measuring.subject import Array, Subject

@@ -17,8 +17,8 @@ import xyntra
 from xyntra.errors import InputError, UnsupportedError
 from xyntra.executable import Executable
 from xyntra.plan.artifact import Artifact
-from xyntra.targets.base import Future
 from xyntra.targets.cuda.driver.device import cuda_devices
+from xyntra.targets.program import Future
 
 OTHER = {16000: 8000, 8000: 16000}
 
