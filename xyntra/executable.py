@@ -79,6 +79,7 @@ class Executable:
         self._inputs = CallInputs(artifact.plan.inputs)
         self._count = len(artifact.plan.inputs)
         self._results = OutputChecks(artifact.plan.own_outputs)
+        self._names = [port.name for port in artifact.plan.outputs]
 
     def __repr__(self) -> str:
         from xyntra.observe.summary import summary
@@ -156,11 +157,7 @@ class Executable:
         given = self._arranged(arrays, named)
         if isinstance(out, Mapping):
             out = self._out_in_order(out)
-        if calls_recorded():
-            with span("call", "call"):
-                results = self._program.call(given, out)
-        else:
-            results = self._program.call(given, out)
+        results = self._called(given, out)
         return results[0] if len(results) == 1 else tuple(results)
 
     def submit(self, /, *arrays: Any, **named: Any) -> Future:
@@ -195,11 +192,8 @@ class Executable:
         Raises:
             InputError: an input is missing, unknown, or does not fit, or `branch-not-compiled`.
         """
-        given = self._inputs.in_order(inputs)
-        with span("call", "call"):
-            results = self._program.call(given, None)
-        ports = self.artifact.plan.outputs
-        return {port.name: array for port, array in zip(ports, results, strict=True)}
+        results = self._called(self._inputs.in_order(inputs), None)
+        return dict(zip(self._names, results, strict=True))
 
     def bare_call(self) -> Callable[[Sequence[int]], None]:
         """Return a function that runs a model for the CPU on memory, of which it checks nothing.
@@ -256,6 +250,13 @@ class Executable:
             "only models for NVIDIA GPUs without branches run on bare memory of a stream",
             hint="call the executable with arrays",
         )
+
+    def _called(self, given: Sequence[Any], out: Sequence[Any] | None) -> Sequence[Any]:
+        """The outputs of a call; it is a span where calls are recorded."""
+        if not calls_recorded():
+            return self._program.call(given, out)
+        with span("call", "call"):
+            return self._program.call(given, out)
 
     def _arranged(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """The inputs of a call in order; the usual call is passed on as it is."""

@@ -11,15 +11,17 @@ import numpy as np
 from xyntra.plan.plan import Port, numpy_dtype
 from xyntra.targets.cpu.memory import address_of
 
-__all__ = ["plain_call"]
+__all__ = ["plain_arguments", "plain_call"]
 
 _PLAIN = 0x101
 """Flags of numpy's arrays: C-contiguous and aligned."""
 
+_Arrays = list[np.ndarray[Any, Any]]
+
 
 def plain_call(
     inputs: Sequence[Port], outputs: Sequence[Port], run: Callable[[Sequence[int]], None]
-) -> Callable[[Sequence[Any]], list[np.ndarray[Any, Any]] | None]:
+) -> Callable[[Sequence[Any]], _Arrays | None]:
     """Return a function that runs a program and returns new arrays.
 
     It takes one value an input, and returns None, having done nothing, unless all of them are
@@ -30,11 +32,31 @@ def plain_call(
         outputs: of the program.
         run: runs it on addresses of inputs and outputs.
     """
+    arguments = plain_arguments(inputs, outputs)
+
+    def call(values: Sequence[Any]) -> _Arrays | None:
+        found = arguments(values)
+        if found is None:
+            return None
+        addresses, results = found
+        run(addresses)
+        return results
+
+    return call
+
+
+def plain_arguments(
+    inputs: Sequence[Port], outputs: Sequence[Port]
+) -> Callable[[Sequence[Any]], tuple[list[int], _Arrays] | None]:
+    """Return a function that makes new arrays for the outputs of a call on arrays that fit.
+
+    It returns the addresses of inputs and outputs, and these arrays; None where `plain_call` does.
+    """
     expected = [(numpy_dtype(port.dtype), port.shape) for port in inputs]
     made = [(port.shape, numpy_dtype(port.dtype)) for port in outputs]
     count, array, empty = len(inputs), np.ndarray, np.empty
 
-    def call(values: Sequence[Any]) -> list[np.ndarray[Any, Any]] | None:
+    def arguments(values: Sequence[Any]) -> tuple[list[int], _Arrays] | None:
         if len(values) != count:
             return None
         addresses = []
@@ -50,7 +72,6 @@ def plain_call(
         results = [empty(shape, dtype) for shape, dtype in made]
         for result in results:
             addresses.append(address_of(result))
-        run(addresses)
-        return results
+        return addresses, results
 
-    return call
+    return arguments

@@ -20,7 +20,7 @@ from xyntra.plan.storage.stored import contents
 from xyntra.targets.cpu.interrupts import FLAG, interrupts, is_supported
 from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.memory import address_of, allocate
-from xyntra.targets.cpu.plain_call import plain_call
+from xyntra.targets.cpu.plain_call import plain_arguments, plain_call
 from xyntra.targets.cpu.prepared import PreparedOperands, prepare_name, prepared_kernels
 from xyntra.targets.cpu.replay import StepTable, own_library
 from xyntra.targets.cpu.threads.pool import default_threads, team
@@ -98,6 +98,7 @@ class CpuProgram:
         self._layout = _Layout(self.plan, self.team.threads)
         self._inputs = InputChecks(self.plan.inputs)
         self._outputs = OutputChecks(self.plan.results)
+        self._plain = plain_arguments(self.plan.inputs, self.plan.results)
         ports = [*self.plan.inputs, *self.plan.results]
         self._sizes = [self.plan.buffers[port.buffer].nbytes for port in ports]
         self._idle: list[_Context] = []
@@ -113,6 +114,11 @@ class CpuProgram:
         Raises:
             InputError: an array does not fit, or one of `out` shares memory with another array.
         """
+        plain = self._plain(arrays) if out is None else None
+        if plain is not None:
+            addresses, outputs = plain
+            self.run_at(addresses)
+            return outputs
         inputs = self._inputs(arrays)
         outputs = self._outputs.new() if out is None else self._outputs(out)
         addresses = [address_of(array) for array in inputs]

@@ -27,13 +27,14 @@ from xyntra.passes.lower.cpu.schedule.told import (
 )
 from xyntra.passes.lower.cpu.threads.captures import can_move
 from xyntra.passes.lower.cpu.threads.loop_work import LoopWork, trips
+from xyntra.passes.lower.cpu.threads.memory_floor import SlowedWork
 from xyntra.passes.lower.loops.loop_builder import PARALLEL
 
 __all__ = ["Choice", "choose_loops"]
 
 _THREADS = (2, 4, 8)
 _LAUNCH = 1000.0  # ns
-_LEAST_WORK = 15000.0  # ns that make sharing worth while, on every entry into the loop
+_LEAST_WORK = 5000.0  # ns that make sharing worth while, on every entry into the loop
 _CHUNK = 3000.0  # ns that one chunk should take at least
 _TAKEN_AS_ONE = 200.0  # ns of an iteration that make up for the division that finds its numbers
 _LINE = 64  # iterations of an innermost loop: a cache line of the narrowest elements
@@ -79,10 +80,10 @@ def choose_loops(block: ir.Block, known: LoopWork) -> list[Choice]:
     Raises:
         CompileError: such a schedule cannot be followed.
     """
-    return list(_block_plan(block, known).choices)
+    return list(_block_plan(block, SlowedWork.of_kernel(block, known)).choices)
 
 
-def _told(loop: ir.Operation, schedule: Schedule, known: LoopWork) -> _Plan:
+def _told(loop: ir.Operation, schedule: Schedule, known: SlowedWork) -> _Plan:
     """Return the plan that the schedule of `loop` asks for."""
     if schedule.emitter != PARALLEL_LOOPS:
         raise bad_schedule(loop, f"{schedule.emitter} makes no code of a loop")
@@ -96,7 +97,7 @@ def _told(loop: ir.Operation, schedule: Schedule, known: LoopWork) -> _Plan:
     return _shared(replace(choices[-1], grain=told.grain or choices[-1].grain), work)
 
 
-def _block_plan(block: ir.Block, known: LoopWork) -> _Plan:
+def _block_plan(block: ir.Block, known: SlowedWork) -> _Plan:
     times = [0.0] * len(_THREADS)
     choices: list[Choice] = []
     for view in block.operations:
@@ -106,7 +107,7 @@ def _block_plan(block: ir.Block, known: LoopWork) -> _Plan:
     return _Plan(tuple(times), tuple(choices))
 
 
-def _plan(op: ir.Operation, known: LoopWork) -> _Plan:
+def _plan(op: ir.Operation, known: SlowedWork) -> _Plan:
     if op.name == "scf.for":
         return _loop_plan(op, known)
     if op.name != "scf.if":
@@ -116,7 +117,7 @@ def _plan(op: ir.Operation, known: LoopWork) -> _Plan:
     return _Plan(tuple(times), tuple(choice for plan in plans for choice in plan.choices))
 
 
-def _loop_plan(loop: ir.Operation, known: LoopWork) -> _Plan:
+def _loop_plan(loop: ir.Operation, known: SlowedWork) -> _Plan:
     work = known.of(loop)
     given = schedule_of(loop)
     if given is not None:
@@ -139,7 +140,7 @@ def _serial(work: float) -> _Plan:
     return _Plan((work,) * len(_THREADS))
 
 
-def _choices(loop: ir.Operation, known: LoopWork) -> Iterator[Choice]:
+def _choices(loop: ir.Operation, known: SlowedWork) -> Iterator[Choice]:
     """Yield `loop` alone, then as one with ever more loops inside, as long as that can be."""
     loops: list[ir.Operation] = []
     extents: list[int] = []
@@ -166,7 +167,7 @@ def _may_share(loop: ir.Operation) -> bool:
     return marked and constant_trips(loop) is not None
 
 
-def _grain(loop: ir.Operation, work: float, known: LoopWork) -> int:
+def _grain(loop: ir.Operation, work: float, known: SlowedWork) -> int:
     """Iterations of `work` nanoseconds that make a chunk."""
     grain = max(1, -(-int(_CHUNK) // max(1, int(work)))) if work >= 1 else int(_CHUNK / work)
     if known.has_loops(loop):
