@@ -8,6 +8,7 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
+from xyntra.passes.lower.kernels.row_group import writes_pieces
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import is_private, root
 
@@ -101,7 +102,10 @@ def _wasted(nest: LinearNest, access: BufferOperand, count: int) -> int:
 
 
 def is_written_where_read(nests: Sequence[LinearNest], count: int) -> bool:
-    """Tell whether every buffer that is written is touched at the same element in every nest."""
+    """Tell whether every buffer that is written is touched at the same element in every nest.
+
+    Nests may write pieces of one that none of them reads.
+    """
     written = {root(each.value) for nest in nests for each in nest.outputs}
     places: dict[ir.Value, set[Place]] = {}
     for nest in nests:
@@ -109,7 +113,8 @@ def is_written_where_read(nests: Sequence[LinearNest], count: int) -> bool:
             if not access.is_scalar and root(access.value) in written:
                 found = places.setdefault(root(access.value), set())
                 found.add(place_of(nest, access, count))
-    return all(len(found) == 1 for found in places.values()) and not _races(nests, count, written)
+    same = all(len(found) == 1 or writes_pieces(nests, buffer) for buffer, found in places.items())
+    return same and not _races(nests, count, written)
 
 
 def _races(nests: Sequence[LinearNest], count: int, written: set[ir.Value]) -> bool:

@@ -82,7 +82,7 @@ def _neighbours_last(nests: list[LinearNest], count: int) -> list[LinearNest]:
 
 
 def _shared(nests: Sequence[LinearNest], *, interleaved: bool) -> tuple[list[LinearNest], int]:
-    count = shared_loops(nests, interleaved=interleaved, shortest=_SHORTEST)
+    count = shared_loops(nests, interleaved=interleaved, pieces=True, shortest=_SHORTEST)
     return [collapsed(nest, fixed=count) for nest in nests], count
 
 
@@ -117,7 +117,7 @@ def _with_columns_last(nests: Sequence[LinearNest]) -> list[LinearNest] | None:
             return None
         found.append(reordered(nest, order) if own == extents else nest)
     same = aligned(found)
-    count = shared_loops(same, interleaved=True, shortest=_SHORTEST)
+    count = shared_loops(same, interleaved=True, pieces=True, shortest=_SHORTEST)
     return same if count == len(rows) else None
 
 
