@@ -17,7 +17,14 @@ from xyntra.errors import ModelError
 from xyntra.frontends.weight_types import DTYPE_BITS
 from xyntra.frontends.weights import WeightRef, WeightSource
 
-__all__ = ["EvenValues", "Pattern", "TriangularValues", "find_pattern", "pattern_of"]
+__all__ = [
+    "EvenValues",
+    "Pattern",
+    "TriangularValues",
+    "even_values",
+    "find_pattern",
+    "pattern_of",
+]
 
 _MOST_BYTES = 1 << 28
 _MOST_EVEN_BYTES = 1 << 25
@@ -127,14 +134,20 @@ def _is_uniform(stored: memoryview, element: bytes) -> bool:
 def _even(stored: memoryview, ref: WeightRef) -> EvenValues | None:
     if ref.nbytes > _MOST_EVEN_BYTES or not ref.shape:
         return None
-    values = np.frombuffer(stored, ref.dtype).reshape(ref.shape)
+    return even_values(np.frombuffer(stored, ref.dtype).reshape(ref.shape))
+
+
+def even_values(values: np.ndarray) -> EvenValues | None:
+    """Return integers at even distances as what they are; None for others, and for none at all."""
+    if not values.ndim or not values.size:
+        return None
     first = int(values.flat[0])
     ends = np.eye(values.ndim, dtype=int) * (np.array(values.shape) > 1)
     steps = tuple(int(values[tuple(each)]) - first for each in ends)
     if max(map(abs, (first, *steps))) >= _MOST_DISTANCE:
         return None
     found = EvenValues(first, steps)
-    return found if (found.array(values.shape) == values).all() else None
+    return found if np.array_equal(found.array(values.shape), values) else None
 
 
 def _triangles(stored: memoryview, size: int, rows: int, columns: int) -> TriangularValues | None:

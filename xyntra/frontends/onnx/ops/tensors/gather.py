@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar
+from xyntra.frontends.onnx.file.patterns import EvenValues, even_values
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.tensors.indices import address, checked_indices, missing
 
@@ -57,9 +58,9 @@ def take(b: TensorBuilder, x: Tensor, indices: Operand, axis: int) -> Tensor:
             starts = [int(indices.flat[0]) if d == axis else 0 for d in range(x.rank)]
             steps = [step if d == axis else 1 for d in range(x.rank)]
             return b.reshape(b.slice(x, starts, sizes, steps), shape)
-        even = _even_steps(indices)
-        if even is not None and prod(shape):
-            return _read_evenly(b, x, shape, axis, int(indices.flat[0]), even)
+        even = even_values(indices) if indices.ndim > 1 and prod(shape) else None
+        if even is not None and min(even.steps) >= 0:
+            return _read_evenly(b, x, shape, axis, even)
     tensor = b.tensor(indices)
     known = isinstance(indices, np.ndarray)
 
@@ -79,29 +80,17 @@ def _constant_step(indices: np.ndarray) -> int | None:
     return int(steps[0]) if steps[0] and (steps == steps[0]).all() else None
 
 
-def _even_steps(indices: np.ndarray) -> list[int] | None:
-    """How much more every dimension adds in each step; None where that differs, or is less."""
-    if indices.ndim < 2 or not indices.size:
-        return None
-    whole, first = indices.astype(np.int64), int(indices.flat[0])
-    corners = np.eye(whole.ndim, dtype=int) * (np.array(whole.shape) > 1)
-    steps = [int(whole[tuple(corner)]) - first for corner in corners]
-    places = np.ogrid[tuple(slice(size) for size in whole.shape)]
-    even = first + sum(step * place for step, place in zip(steps, places, strict=True))
-    return steps if min(steps) >= 0 and (even == whole).all() else None
-
-
 def _read_evenly(
-    b: TensorBuilder, x: Tensor, shape: Sequence[int], axis: int, first: int, steps: Sequence[int]
+    b: TensorBuilder, x: Tensor, shape: Sequence[int], axis: int, even: EvenValues
 ) -> Tensor:
     """Frames of a dimension, which may overlap: an access that is linear in all their loops."""
     rank = len(shape)
     with b.location:
         dims = [ir.AffineDimExpr.get(d) for d in range(rank)]
-        place: ir.AffineExpr = ir.AffineConstantExpr.get(first)
-        for step, dim in zip(steps, dims[axis:], strict=False):
+        place: ir.AffineExpr = ir.AffineConstantExpr.get(even.first)
+        for step, dim in zip(even.steps, dims[axis:], strict=False):
             place = place + dim * step
-        read = ir.AffineMap.get(rank, 0, [*dims[:axis], place, *dims[axis + len(steps) :]])
+        read = ir.AffineMap.get(rank, 0, [*dims[:axis], place, *dims[axis + len(even.steps) :]])
     output = (b.empty(shape, x.dtype), x.dtype, b.identity(rank))
     return b.generic([(x, read)], [output], ["parallel"] * rank, lambda value, _: value)[0]
 
