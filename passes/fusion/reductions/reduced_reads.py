@@ -121,6 +121,8 @@ class ReducedReads:
         rows = max(loops.access(position, shape, read).rows)
         if _nbytes(result) <= _SMALL_BYTES:
             return rows <= 1 < _elements(op.results[0])
+        if _only_widens(producer) and not _reduces_neighbours(op, position):
+            return True  # whoever holds columns may as well widen them
         return rows <= 1 or prod(read) > rows * _LONG_ROW
 
     def _pays(self, op: ir.Operation, producer: ir.Operation) -> bool:
@@ -192,6 +194,25 @@ def _weighs(op: ir.Operation, producer: ir.Operation) -> bool:
     sizes = [_elements(value) for value in inputs_of(producer)]
     is_sum = not multiplies_factors(op) and len(inputs_of(op)) == 1
     return is_sum and sizes.count(elements) == 1 and max(sizes) == elements
+
+
+def _only_widens(producer: ir.Operation) -> bool:
+    """Tell whether an operation gives the numbers that it reads in a wider type."""
+    inputs = inputs_of(producer)
+    is_narrow = len(inputs) == 1 and _nbytes(inputs[0]) < _nbytes(producer.results[0])
+    operations = [view.operation.name for view in producer.regions[0].blocks[0].operations]
+    return is_narrow and operations == ["arith.extf", "linalg.yield"]
+
+
+def _reduces_neighbours(op: ir.Operation, position: int) -> bool:
+    """Tell whether a reduction goes through what lies side by side in an operand."""
+    last = list(map_of(op, position).results)[-1:]
+    kinds = [str(kind) for kind in op.attributes["iterator_types"]]
+    return (
+        not last
+        or not isinstance(last[0], ir.AffineDimExpr)
+        or ("reduction" in kinds[last[0].position])
+    )
 
 
 def _executions(op: ir.Operation, whole: ir.Operation) -> int | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.sizes.size import hint_of
+from xyntra.passes.lower.kernels.pieces import are_apart
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, split, without_units
 from xyntra.passes.lower.loops.memrefs import allocate, is_private, root
 
@@ -20,17 +21,24 @@ _MIN_ROW = 16  # elements; shorter rows vectorise better without shared loops
 
 
 def shared_loops(
-    nests: Sequence[LinearNest], *, interleaved: bool = False, shortest: int = _MIN_ROW
+    nests: Sequence[LinearNest],
+    *,
+    interleaved: bool = False,
+    pieces: bool = False,
+    shortest: int = _MIN_ROW,
 ) -> int:
     """Return how many outer loops `nests` can share; 0 where they cannot, or should not.
 
     Args:
         nests: from `aligned`.
         interleaved: whether elements of one row may lie between those of others.
+        pieces: whether they may write pieces of one buffer that none of them reads.
         shortest: elements of the longest loop that is left, at least.
     """
     for count in range(_common_loops(nests), 0, -1):
-        if _is_long(nests, count, shortest) and _is_legal(nests, count, interleaved=interleaved):
+        if _is_long(nests, count, shortest) and _is_legal(
+            nests, count, interleaved=interleaved, pieces=pieces
+        ):
             return count
     return 0
 
@@ -147,13 +155,28 @@ def _is_long(nests: Sequence[LinearNest], count: int, shortest: int) -> bool:
     return longest >= shortest
 
 
-def _is_legal(nests: Sequence[LinearNest], count: int, *, interleaved: bool) -> bool:
+def writes_pieces(nests: Sequence[LinearNest], buffer: ir.Value) -> bool:
+    """Tell whether `nests` only write a buffer, and no two of them the same element."""
+    if any(root(each.value) == buffer for nest in nests for each in _read(nest)):
+        return False
+    found = [(nest, each) for nest in nests for each in nest.outputs if root(each.value) == buffer]
+    return len(found) > 1 and are_apart(found)
+
+
+def _read(nest: LinearNest) -> list[BufferOperand]:
+    accesses = nest.accesses if nest.reads_outputs else nest.inputs
+    return [each for each in accesses if not each.is_scalar]
+
+
+def _is_legal(nests: Sequence[LinearNest], count: int, *, interleaved: bool, pieces: bool) -> bool:
     extents = [loop.extent for loop in nests[0].loops[:count]]
     written = {root(each.value) for nest in nests for each in nest.outputs}
     if any(buffer in written for nest in nests for buffer in _loaded(nest)):
         return False
     touching = _by_memory(nests)
     for buffer in written:
+        if pieces and writes_pieces(nests, buffer):
+            continue
         accesses = touching[buffer]
         steps = {each.strides[:count] for _, each in accesses}
         if len(steps) != 1:

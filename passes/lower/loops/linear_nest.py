@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TypeVar
 
 from xyntra.dialects.mlir import ir
@@ -37,12 +38,15 @@ class BufferOperand:
         offset: the element that the first iteration touches.
         strides: how many elements each loop moves on.
         every: iterations of the last loop that it takes to move on, in nests from `stepped`.
+        jumps: how much further it is after each so many iterations of the last loop, in nests from
+            `jumping`: pairs of these, and of elements.
     """
 
     value: ir.Value
     offset: int
     strides: tuple[int, ...]
     every: int = 1
+    jumps: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_scalar(self) -> bool:
@@ -206,6 +210,42 @@ def stepped(nest: LinearNest, fixed: int) -> LinearNest:
     loop = Loop(extent * nest.loops[outer].extent, nest.loops[outer].is_reduction)
     inputs, outputs = tuple(map(merged, nest.inputs)), tuple(map(merged, nest.outputs))
     return LinearNest((*nest.loops[:fixed], loop), inputs, outputs, nest.body)
+
+
+def jumping(nest: LinearNest, fixed: int) -> LinearNest:
+    """Return an equal nest with one loop in the place of those behind the first `fixed` ones.
+
+    An input whose elements lie in several runs then jumps from the end of one to the next: rows of
+    patches, of which each has some rows of an image. A nest with outputs in runs, or with inputs
+    whose elements lie apart, stays as it is.
+    """
+    extents = [loop.extent for loop in nest.loops[fixed:]]
+    kinds = {loop.is_reduction for loop in nest.loops[fixed:]}
+    if len(extents) < 2 or len(kinds) > 1 or nest.indices:
+        return nest
+    found = {each: _jumps(each.strides[fixed:], extents) for each in nest.accesses}
+    for each, jumps in found.items():
+        is_output = each in nest.outputs
+        if each.every > 1 or (jumps and (is_output or each.strides[-1] != 1)):
+            return nest
+
+    def merged(access: BufferOperand) -> BufferOperand:
+        strides = (*access.strides[:fixed], access.strides[-1])
+        return replace(access, strides=strides, jumps=found[access])
+
+    loop = Loop(prod(extents), kinds.pop())
+    inputs, outputs = tuple(map(merged, nest.inputs)), tuple(map(merged, nest.outputs))
+    return LinearNest((*nest.loops[:fixed], loop), inputs, outputs, nest.body)
+
+
+def _jumps(strides: Sequence[int], extents: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Return where an access along several loops is not the one with the stride of the last."""
+    found = []
+    for number in reversed(range(len(extents) - 1)):
+        distance = strides[number] - extents[number + 1] * strides[number + 1]
+        if distance:
+            found.append((prod(extents[number + 1 :]), distance))
+    return tuple(found)
 
 
 def without_units(nest: LinearNest, fixed: int = 0) -> LinearNest:

@@ -178,3 +178,37 @@ func.func @small_columns(%x: tensor<64x3xf16>) -> tensor<3xf32> {
   } -> tensor<3xf32>
   return %1 : tensor<3xf32>
 }
+
+// -----
+
+// Each clip has 300 rows of columns that are summed: a sum widens what it reads, and the clips are
+// widened for nobody but the last operation.
+// CHECK-LABEL: func.func @columns_of_clips(
+// CHECK-COUNT-2: ins(%{{.*}} : tensor<4x300x80xf16>)
+// CHECK-NOT: ins(%{{.*}} : tensor<4x300x80xf32>)
+// CHECK: return
+func.func @columns_of_clips(%x: tensor<4x300x80xf16>, %zero: tensor<4x80xf32>, %wide: tensor<4x300x80xf32>)
+    -> (tensor<4x80xf32>, tensor<4x80xf32>) {
+  %w = linalg.generic {indexing_maps = [affine_map<(b, t, c) -> (b, t, c)>, affine_map<(b, t, c) -> (b, t, c)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<4x300x80xf16>) outs(%wide : tensor<4x300x80xf32>) {
+  ^bb0(%in: f16, %out: f32):
+    %e = arith.extf %in : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<4x300x80xf32>
+  %sums = linalg.generic {indexing_maps = [affine_map<(b, t, c) -> (b, t, c)>, affine_map<(b, t, c) -> (b, c)>],
+      iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%w : tensor<4x300x80xf32>) outs(%zero : tensor<4x80xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %out, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<4x80xf32>
+  %largest = linalg.generic {indexing_maps = [affine_map<(b, t, c) -> (b, t, c)>, affine_map<(b, t, c) -> (b, c)>],
+      iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%w : tensor<4x300x80xf32>) outs(%zero : tensor<4x80xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.maximumf %out, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<4x80xf32>
+  return %sums, %largest : tensor<4x80xf32>, tensor<4x80xf32>
+}

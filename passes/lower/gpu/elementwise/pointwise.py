@@ -14,6 +14,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.sizes.size import hint_of, of_several
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.lower.gpu.device import GpuDevice
+from xyntra.passes.lower.gpu.elementwise.flat_runs import emit_runs, run_lanes
 from xyntra.passes.lower.gpu.elementwise.gathered_rows import (
     emit_gathers,
     gathered_lanes,
@@ -72,7 +73,8 @@ class PointwiseTile:
         threads: of a block.
         vector: contiguous elements that a thread loads and stores at once.
         own: contiguous elements that a thread computes one by one, all there are along the
-            innermost loop; so many vectors where it has vectors along the loop around that.
+            innermost loop, or across the ends of rows of a dense result; so many vectors where it
+            has vectors along the loop around that.
         steps: vectors, or single elements, of a thread, whose loads are on their way together.
         reused: vectors of a thread for each of these, along a loop that large inputs do not move
             with, such as angles that all heads are turned by: they are loaded once.
@@ -112,6 +114,9 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
     reused = _reused(nest, count + beside, single=True)
     if reused > 1:
         return PointwiseTile(reused=reused)
+    run = run_lanes(nest)
+    if run > 1 and (count + beside) // run >= _LEAST:
+        return PointwiseTile(own=run)
     return PointwiseTile(steps=_steps(nest, count + beside))
 
 
@@ -129,8 +134,9 @@ def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: GpuDevice) 
     lanes = max(lanes, gathered_lanes(nest))
     if tile.vector < 1 or lanes % tile.vector:
         return f"takes vectors whose length divides {lanes}, not {tile.vector}"
-    if tile.own not in (1, _contiguous(nest)) or (tile.own > 1 and tile.vector * tile.steps > 1):
-        return f"has {_contiguous(nest)} contiguous elements in a thread, or one, not {tile.own}"
+    own = {_contiguous(nest), run_lanes(nest)}
+    if tile.own not in {1, *own} or (tile.own > 1 and tile.vector * tile.steps > 1):
+        return f"has {max(own)} contiguous elements in a thread, or one, not {tile.own}"
     found = _reuse(nest, single=tile.vector == 1) if tile.own == 1 else None
     extent = 1 if found is None else nest.loops[found].extent
     if tile.reused < 1 or extent % tile.reused or tile.reused * tile.steps > _MOST_STEPS:
@@ -196,6 +202,8 @@ def emit_pointwise(
         return _emit_interleaved(interleaved_parts(nest), tile, block)
     order = coalesced_order(nest)
     extents = [nest.loops[number].extent for number in order]
+    if tile.own > 1 and extents[-1] != tile.own:
+        return emit_runs(nest, tile.own, tile.threads, block)
     if extents:
         extents[-1] //= tile.vector * tile.own
     loops = list(zip(order, extents, strict=True))

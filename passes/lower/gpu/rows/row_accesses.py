@@ -8,8 +8,12 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
+from xyntra.passes.lower.kernels.row_group import writes_pieces
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import is_private, root
+
+Place = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""What tells apart the elements of one buffer that accesses touch."""
 
 _FEW_OPERATIONS = 24
 _SECTOR = 32  # bytes of memory that are moved together
@@ -21,12 +25,6 @@ def row_accesses(nest: LinearNest, count: int) -> Iterator[BufferOperand]:
     for access in nest.accesses:
         if is_row(nest, access, count) and access.every == 1:
             yield access
-
-
-def stepped_accesses(nests: Sequence[LinearNest]) -> Iterator[BufferOperand]:
-    """Yield the accesses that move on once in several elements of a row."""
-    for nest in nests:
-        yield from (each for each in nest.accesses if each.every > 1)
 
 
 def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNest, BufferOperand]]:
@@ -62,13 +60,12 @@ def is_common(access: BufferOperand, count: int) -> bool:
     return count > 0 and not any(access.strides[:count])
 
 
-def place_of(
-    nest: LinearNest, access: BufferOperand, count: int
-) -> tuple[int, tuple[int, ...], int]:
+def place_of(nest: LinearNest, access: BufferOperand, count: int) -> Place:
     """Return what tells apart the elements of one buffer that two accesses touch."""
     start = access.start
     along = access.strides[count] if is_row(nest, access, count) else 0
-    return start, access.strides[:count], along
+    jumps = (number for jump in access.jumps for number in jump)
+    return start, access.strides[:count], (along, *jumps)
 
 
 def wastes_sectors(nests: Sequence[LinearNest], count: int) -> bool:
@@ -105,15 +102,19 @@ def _wasted(nest: LinearNest, access: BufferOperand, count: int) -> int:
 
 
 def is_written_where_read(nests: Sequence[LinearNest], count: int) -> bool:
-    """Tell whether every buffer that is written is touched at the same element in every nest."""
+    """Tell whether every buffer that is written is touched at the same element in every nest.
+
+    Nests may write pieces of one that none of them reads.
+    """
     written = {root(each.value) for nest in nests for each in nest.outputs}
-    places: dict[ir.Value, set[tuple[int, tuple[int, ...], int]]] = {}
+    places: dict[ir.Value, set[Place]] = {}
     for nest in nests:
         for access in nest.accesses:
             if not access.is_scalar and root(access.value) in written:
                 found = places.setdefault(root(access.value), set())
                 found.add(place_of(nest, access, count))
-    return all(len(found) == 1 for found in places.values()) and not _races(nests, count, written)
+    same = all(len(found) == 1 or writes_pieces(nests, buffer) for buffer, found in places.items())
+    return same and not _races(nests, count, written)
 
 
 def _races(nests: Sequence[LinearNest], count: int, written: set[ir.Value]) -> bool:

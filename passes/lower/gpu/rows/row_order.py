@@ -11,6 +11,7 @@ from xyntra.passes.lower.kernels.row_group import aligned, shared_loops
 from xyntra.passes.lower.loops.linear_nest import (
     LinearNest,
     collapsed,
+    jumping,
     reordered,
     stepped,
     without_units,
@@ -47,7 +48,7 @@ def in_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
 
 
 def in_single_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
-    """As `in_rows`, with rows of one loop also where inputs move on once in several elements.
+    """As `in_rows`, with rows of one loop also where inputs move on once in several, or jump.
 
     Where elements of a row lie apart, the last loop over rows goes through contiguous elements, if
     any of them does.
@@ -56,7 +57,7 @@ def in_single_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
     if not count:
         return ordered, count
     found = _neighbours_last(ordered, count)
-    return [stepped(nest, count) for nest in found], count
+    return [jumping(stepped(nest, count), count) for nest in found], count
 
 
 def _neighbours_last(nests: list[LinearNest], count: int) -> list[LinearNest]:
@@ -81,7 +82,7 @@ def _neighbours_last(nests: list[LinearNest], count: int) -> list[LinearNest]:
 
 
 def _shared(nests: Sequence[LinearNest], *, interleaved: bool) -> tuple[list[LinearNest], int]:
-    count = shared_loops(nests, interleaved=interleaved, shortest=_SHORTEST)
+    count = shared_loops(nests, interleaved=interleaved, pieces=True, shortest=_SHORTEST)
     return [collapsed(nest, fixed=count) for nest in nests], count
 
 
@@ -116,7 +117,7 @@ def _with_columns_last(nests: Sequence[LinearNest]) -> list[LinearNest] | None:
             return None
         found.append(reordered(nest, order) if own == extents else nest)
     same = aligned(found)
-    count = shared_loops(same, interleaved=True, shortest=_SHORTEST)
+    count = shared_loops(same, interleaved=True, pieces=True, shortest=_SHORTEST)
     return same if count == len(rows) else None
 
 

@@ -20,7 +20,6 @@ from xyntra.passes.lower.gpu.rows.row_accesses import (
     is_row,
     is_written_where_read,
     row_accesses,
-    stepped_accesses,
 )
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import is_private, root
@@ -28,6 +27,7 @@ from xyntra.passes.lower.loops.vector_body import is_vectorizable, takes_indices
 
 _VECTOR_BYTES = 16  # the widest access of one thread
 _REGISTER = 4  # bytes
+_SECTOR = 32  # bytes of memory that are moved together
 # Threads of a block (0 for those of a warp), blocks of a cluster, and for each thread the most
 # registers that rows may take and the most bytes on their way at once. On an H100, fewer threads
 # with more each were faster, up to what is said here.
@@ -172,7 +172,7 @@ def row_plans(
     """
     lengths = {nest.loops[count].extent for nest in nests if len(nest.loops) > count}
     across = is_across(nests, count)
-    if across and any(stepped_accesses(nests)):
+    if across and any(each.every > 1 or each.jumps for nest in nests for each in nest.accesses):
         return
     if len(lengths) != 1 or not all(_is_simple(nest, count, across=across) for nest in nests):
         return
@@ -353,6 +353,8 @@ def _is_simple(nest: LinearNest, count: int, *, across: bool) -> bool:
 
 
 def _walks(access: BufferOperand, count: int) -> bool:
+    if any(length * item_bytes(access) < _SECTOR for length, _ in access.jumps):
+        return False
     return access.strides[count] in (0, 1) or access.every > 1
 
 
@@ -380,8 +382,8 @@ def _lanes(
 
 
 def _fits(access: BufferOperand, count: int, lanes: int) -> bool:
-    first = access.start
-    return all(place % lanes == 0 for place in (first, *access.strides[:count]))
+    jumps = (number for jump in access.jumps for number in jump)
+    return all(place % lanes == 0 for place in (access.start, *access.strides[:count], *jumps))
 
 
 def _read_bytes(nests: Sequence[LinearNest], count: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.lower.gpu.elementwise.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, when
 from xyntra.passes.lower.gpu.emit.vectors import load_vector, store_vector
-from xyntra.passes.lower.gpu.rows.row_accesses import is_common, is_row, place_of
+from xyntra.passes.lower.gpu.rows.row_accesses import Place, is_common, is_row, place_of
 from xyntra.passes.lower.gpu.rows.row_extras import StagedRows
 from xyntra.passes.lower.gpu.rows.row_plan import RowPlan
 from xyntra.passes.lower.loops.index_vectors import index_vectors
@@ -25,7 +25,7 @@ from xyntra.passes.lower.loops.vector_body import broadcast, side_by_side
 
 Row = list[ir.Value]
 """A vector for each step of a thread."""
-_Key = tuple[ir.Value, tuple[int, tuple[int, ...], int]]
+_Key = tuple[ir.Value, Place]
 
 
 class ThreadRowValues:
@@ -109,7 +109,7 @@ class ThreadRowValues:
     def _stage(self, access: BufferOperand, staging: StagedRows) -> Callable[[int], ir.Value]:
         """Send a row, or most of it, to shared memory; return what gives a step's vector."""
         staged, lanes = self._plan.staged, self._plan.lanes
-        places = [offset(access, self._at(step)) for step in range(staged)]
+        places = [self._offset(access, step) for step in range(staged)]
         vectors = staging.copy(access, lanes, places)
         rest = [self._loaded(access, step) for step in range(staged, self._plan.steps)]
         return lambda step: vectors(step) if step < staged else rest[step - staged]
@@ -143,7 +143,7 @@ class ThreadRowValues:
 
     def store(self, access: BufferOperand, step: int, vector: ir.Value) -> None:
         """Write a vector, where it is not behind the row."""
-        place = offset(access, self._at(step))
+        place = self._offset(access, step)
         conditions = [self._inside] if self._is_partial(step) else []
         conditions += [] if self.is_there is None else [self.is_there]
         if not conditions:
@@ -215,4 +215,12 @@ class ThreadRowValues:
         return root(access.value), place_of(nest, access, self._count)
 
     def _loaded(self, access: BufferOperand, step: int) -> ir.Value:
-        return load_vector(access, self._plan.lanes, offset(access, self._at(step)))
+        return load_vector(access, self._plan.lanes, self._offset(access, step))
+
+    def _offset(self, access: BufferOperand, step: int) -> ir.Value:
+        """Return the first element of a vector, which lies in one run of a row of several."""
+        place = offset(access, self._at(step))
+        for length, distance in access.jumps:
+            number = arith.divui(self._places[step], index(length))
+            place = arith.addi(place, arith.muli(number, index(distance)))
+        return place

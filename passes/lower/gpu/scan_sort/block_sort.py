@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from torch_mlir.dialects import arith, scf
 
@@ -197,7 +198,9 @@ class BlockKeys:
     def _each(self, count: int) -> _Each:
         return _Each(self.thread, count, self.threads)
 
-    def select(self, read: Read, first: ir.Value, end: ir.Value, best: int) -> None:
+    def select(
+        self, read: Read, first: ir.Value, end: ir.Value, best: int, *, twice: bool = False
+    ) -> None:
         """Keep the `best` of the keys from `first` to `end`, sorted, in front.
 
         Args:
@@ -205,9 +208,11 @@ class BlockKeys:
             first: its number, an i32, the same in all threads.
             end: behind the last.
             best: how many; with as many again as there are threads, they fit the memory.
+            twice: whether keys are read once before, for a limit that lets few of them enter; there
+                are as many threads as are wanted, at least.
         """
         chosen = _Selection(self, read, end, best)
-        chosen.run(first)
+        chosen.run(first, twice=twice)
 
 
 class _Each:
@@ -243,12 +248,14 @@ class _Selection:
         number = arith.cmpi(arith.CmpIPredicate.eq, keys.thread, i32(0))
         self._is_first = number
 
-    def run(self, first: ir.Value) -> None:
-        """Emit the loop over tiles of the keys."""
+    def run(self, first: ir.Value, *, twice: bool) -> None:
+        """Emit the loop over tiles of the keys, with a limit from the start if they come twice."""
         with when(self._is_first):
             _put(i32(0), self._count)
             _put(self._keys.worst, self._limit)
         barrier()
+        if twice:
+            self._find_limit(first)
         tile = self._keys.threads * EACH
         built = scf.ForOp(first, self._end, i32(tile), [i32(0)])
         with ir.InsertionPoint(built.body):
@@ -256,6 +263,26 @@ class _Selection:
             barrier()
             scf.YieldOp([count])
         self._cut(built.results[0])
+
+    def _find_limit(self, first: ir.Value) -> None:
+        """Let no key enter that is worse than the best ones of as many threads as are wanted."""
+        keys, step = self._keys, self._keys.threads
+        few = BlockKeys(step, step, keys.shared, keys.bits)
+        built = scf.ForOp(first, self._end, i32(step * EACH), [keys.worst])
+        with ir.InsertionPoint(built.body):
+            own = arith.addi(built.induction_variable, keys.thread)
+            numbers = [arith.addi(own, i32(each * step)) for each in range(EACH)]
+            found = [keys.inside(self._read, number, self._end) for number in numbers]
+            scf.YieldOp([reduce(arith.minui, found, built.inner_iter_args[0])])
+        few._store(keys.thread, built.results[0])
+        barrier()
+        few.sort()
+        with when(self._is_first):
+            last = few.load(i32(self._best - 1))
+            is_none = arith.cmpi(arith.CmpIPredicate.eq, last, keys.worst)
+            one = i32(1) if keys.bits == 32 else i64(1)
+            _put(arith.select(is_none, last, arith.addi(last, one)), self._limit)
+        barrier()
 
     def _tile(self, first: ir.Value, count: ir.Value) -> ir.Value:
         """Take several keys a thread; returns how many there are afterwards."""

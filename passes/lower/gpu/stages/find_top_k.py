@@ -4,9 +4,10 @@
 They do it in shared memory.
 
 Short rows are sorted whole, a block each. Of long ones blocks keep the best of a part each, and a
-second launch the best of those. Where many of many are wanted, blocks sort parts, which launches
-merge. Keys have a value's rank above its position (`sorting`), and are distinct: which of them come
-first depends on nothing else.
+second launch the best of those. Where many are wanted, they read their part twice: first each
+thread finds its best key, and as many of those as are wanted tell which keys need no place. Where
+many of many are wanted, blocks sort parts, which launches merge. Keys have a value's rank above its
+position (`sorting`), and are distinct: which of them come first depends on nothing else.
 """
 
 from __future__ import annotations
@@ -273,7 +274,8 @@ class _Search:
             else:
                 first = arith.muli(as_i32(part), i32(plan.part))
                 end = arith.minui(arith.addi(first, i32(plan.part)), i32(length))
-                keys.select(own, first, end, found.count)
+                twice = _FEWEST_KEYS < found.count <= plan.threads and plan.part > plan.keys
+                keys.select(own, first, end, found.count, twice=twice)
             write(row, part, keys)
 
     def _shared(self) -> SharedMemory:

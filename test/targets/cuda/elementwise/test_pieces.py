@@ -151,6 +151,18 @@ graph ({T}[4,16] x, {T}[4,8] z) => ({T}[4,24] y, {T}[24] m)
   m = ReduceMax<keepdims = 0>(c, axis)
 }}
 """
+FRAMES = """
+<ir_version: 8, opset_import: ["" : 18]>
+graph ({T}[2,80] x, {T}[20] w) => ({T}[2,6,20] y)
+<int64[2] one = {{1, 79}}, int64[6,20] places = {{PLACES}}>
+{{
+  f, later = Split<axis = 1>(x, one)
+  n = Neg(later)
+  r = Concat<axis = 1>(f, n)
+  g = Gather<axis = 1>(r, places)
+  y = Mul(g, w)
+}}
+""".replace("PLACES", ", ".join(str(12 * frame + k) for frame in range(6) for k in range(20)))
 MODELS = {
     "rotated halves": (HALVES, 1, True),
     "rotated in part": (PARTLY, 1, True),
@@ -165,6 +177,7 @@ MODELS = {
     "depth to space": (TO_SPACE, 1, True),
     "colours first": (COLOURS, 1, True),
     "ragged": (RAGGED, 1, False),
+    "frames of a concatenation": (FRAMES, 1, False),
 }
 
 

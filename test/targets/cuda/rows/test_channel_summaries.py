@@ -29,5 +29,4 @@ def test_rows_of_channels_are_read_once(shape: tuple[int, ...], kind: str) -> No
     limit = 2e-3 if kind == "float16" else 1e-5
     np.testing.assert_allclose(found[0], right[0], rtol=limit, atol=limit)
     schedules = [launch.schedule for image in images for launch in image.launches]
-    assert sum(schedule.startswith("register-rows") for schedule in schedules) == 1
-    assert len(schedules) == 2
+    assert [schedule.split()[0] for schedule in schedules] == ["register-rows"]

@@ -98,3 +98,15 @@ graph (float[2,1100] x) => (float[2,1100] y, int64[2,1100] i)
     order = np.take_along_axis(order, late, 1)
     np.testing.assert_array_equal(places, order)
     np.testing.assert_array_equal(found, np.take_along_axis(values, order, 1))
+
+
+@pytest.mark.parametrize(("kind", "count"), [("special", 100), ("falling", 128), ("equal", 65)])
+def test_many_of_long_rows_which_are_read_twice(kind: str, count: int) -> None:
+    values = with_special(1, 4200) if kind == "special" else np.round(numbers(1, 4200) * 500)
+    values = np.sort(values)[:, ::-1].copy() if kind == "falling" else values
+    (parts, _), (rows, _) = best(np.sign(values) if kind == "equal" else values, count, 1)
+    assert (parts, rows) == (2, 1)
+
+
+def test_many_of_long_rows_of_16_bits() -> None:
+    best(with_special(1, 4200).astype(np.float16), 120, 1)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Finds weights that hold one value, or two of which each fills a triangle, as causal masks do.
+"""Finds weights whose elements are told by their places.
 
-The first elements tell most weights apart, so that little of a file is read.
+They hold one value, or two of which each fills a triangle, as causal masks do, or integers at even
+distances, as the places that frames of a signal are read at. The first elements tell most weights
+apart, so that little of a file is read.
 """
 
 from __future__ import annotations
@@ -9,13 +11,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from xyntra.errors import ModelError
 from xyntra.frontends.weight_types import DTYPE_BITS
 from xyntra.frontends.weights import WeightRef, WeightSource
 
-__all__ = ["TriangularValues", "find_pattern"]
+__all__ = [
+    "EvenValues",
+    "Pattern",
+    "TriangularValues",
+    "even_values",
+    "find_pattern",
+    "pattern_of",
+]
 
 _MOST_BYTES = 1 << 28
+_MOST_EVEN_BYTES = 1 << 25
+_MOST_DISTANCE = 1 << 31
 _FIRST_BYTES, _STEP_BYTES = 64, 1 << 20
 
 
@@ -50,7 +63,45 @@ class TriangularValues:
         return cls(bytes.fromhex(lower), bytes.fromhex(upper), int(diagonal))
 
 
-def find_pattern(source: WeightSource, ref: WeightRef) -> TriangularValues | None:
+@dataclass(frozen=True)
+class EvenValues:
+    """The elements of a tensor of integers: a number, and so much more a step along a dimension.
+
+    Attributes:
+        first: the number.
+        steps: what a step along each dimension adds.
+    """
+
+    first: int
+    steps: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """What `pattern_of` reads."""
+        return " ".join(map(str, ("even", self.first, *self.steps)))
+
+    def array(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return the elements of a tensor of a shape."""
+        found = np.full(shape, self.first, np.int64)
+        for axis, (size, step) in enumerate(zip(shape, self.steps, strict=True)):
+            places = np.arange(size, dtype=np.int64) * step
+            found += places.reshape([size if d == axis else 1 for d in range(len(shape))])
+        return found
+
+
+Pattern = TriangularValues | EvenValues
+
+
+def pattern_of(text: str) -> Pattern:
+    """Return the pattern that `text` says."""
+    kind, *numbers = text.split()
+    if kind != "even":
+        return TriangularValues.from_text(text)
+    first, *steps = map(int, numbers)
+    return EvenValues(first, tuple(steps))
+
+
+def find_pattern(source: WeightSource, ref: WeightRef) -> Pattern | None:
     """Return the pattern of a weight's elements; None where it has none."""
     if not ref.contiguous or not ref.count or ref.nbytes > _MOST_BYTES:
         return None
@@ -62,10 +113,12 @@ def find_pattern(source: WeightSource, ref: WeightRef) -> TriangularValues | Non
     first = bytes(stored[:size])
     if _is_uniform(stored, first):
         return TriangularValues(first, first)
-    if math.prod(ref.shape) != math.prod(ref.shape[-2:]) or len(ref.shape) < 2:
-        return None
-    rows, columns = ref.shape[-2:]
-    return _triangles(stored, size, rows, columns)
+    if math.prod(ref.shape) == math.prod(ref.shape[-2:]) and len(ref.shape) > 1:
+        rows, columns = ref.shape[-2:]
+        found = _triangles(stored, size, rows, columns)
+        if found is not None:
+            return found
+    return _even(stored, ref) if ref.dtype in ("int32", "int64") else None
 
 
 def _is_uniform(stored: memoryview, element: bytes) -> bool:
@@ -76,6 +129,25 @@ def _is_uniform(stored: memoryview, element: bytes) -> bool:
             return False
         at += len(piece)
     return True
+
+
+def _even(stored: memoryview, ref: WeightRef) -> EvenValues | None:
+    if ref.nbytes > _MOST_EVEN_BYTES or not ref.shape:
+        return None
+    return even_values(np.frombuffer(stored, ref.dtype).reshape(ref.shape))
+
+
+def even_values(values: np.ndarray) -> EvenValues | None:
+    """Return integers at even distances as what they are; None for others, and for none at all."""
+    if not values.ndim or not values.size:
+        return None
+    first = int(values.flat[0])
+    ends = np.eye(values.ndim, dtype=int) * (np.array(values.shape) > 1)
+    steps = tuple(int(values[tuple(each)]) - first for each in ends)
+    if max(map(abs, (first, *steps))) >= _MOST_DISTANCE:
+        return None
+    found = EvenValues(first, steps)
+    return found if np.array_equal(found.array(values.shape), values) else None
 
 
 def _triangles(stored: memoryview, size: int, rows: int, columns: int) -> TriangularValues | None:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Computes weights that are masks of positions instead of reading them.
+"""Computes weights that are masks of positions, or positions, instead of reading them.
 
 Exporters fold causal masks, or the ones that these are cut from, into weights, and modules keep
 them as buffers. As a parameter a mask would hide that it depends on positions alone. Weights of
 equal elements of which something else is made, such as the scales of a norm that was not trained,
-stay parameters: kernels do not depend on their values.
+stay parameters: kernels do not depend on their values. Positions at even distances, by which a
+signal is cut into frames, are arithmetic for those who read there.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.frontends.onnx.file.patterns import TriangularValues
+from xyntra.frontends.onnx.file.patterns import Pattern, TriangularValues, pattern_of
 from xyntra.frontends.onnx.file.tensors import MARKER_KEY, PATTERN_KEY
 from xyntra.frontends.onnx.order import names_read
 from xyntra.frontends.weight_types import dtype_of
@@ -51,18 +52,20 @@ class MaskWeights:
         self._tensors = {
             _entries(tensor)[MARKER_KEY]: tensor
             for name, tensor in found
-            if _only_masks_read(name, readers, outputs, _kinds(_pattern(tensor)))
+            if _is_wanted(name, _pattern(tensor), readers, outputs)
         }
 
     def __contains__(self, weight: str) -> bool:
         return weight in self._tensors
 
-    def tensor(self, weight: str, b: TensorBuilder) -> Tensor:
-        """Return one of the weights, computed by the program."""
+    def tensor(self, weight: str, b: TensorBuilder) -> Operand:
+        """Return one of the weights, computed by the program; positions as an array."""
         tensor = self._tensors[weight]
         shape, rank = list(tensor.dims), len(tensor.dims)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).name
         pattern = _pattern(tensor)
+        if not isinstance(pattern, TriangularValues):
+            return pattern.array(tuple(shape)).astype(dtype)
         lower, upper = (
             np.frombuffer(each, dtype_of(dtype))[0].item()
             for each in (pattern.lower, pattern.upper)
@@ -82,8 +85,19 @@ def _entries(tensor: onnx.TensorProto) -> dict[str, str]:
     return {entry.key: entry.value for entry in tensor.external_data}
 
 
-def _pattern(tensor: onnx.TensorProto) -> TriangularValues:
-    return TriangularValues.from_text(_entries(tensor)[PATTERN_KEY])
+def _pattern(tensor: onnx.TensorProto) -> Pattern:
+    return pattern_of(_entries(tensor)[PATTERN_KEY])
+
+
+def _is_wanted(name: str, pattern: Pattern, readers: _Readers, outputs: set[str]) -> bool:
+    """Tell whether a weight should be computed, by who reads it."""
+    if isinstance(pattern, TriangularValues):
+        return _only_masks_read(name, readers, outputs, _kinds(pattern))
+    found = readers.get(name, [])
+    return name not in outputs and all(
+        node.op_type == "Gather" and not node.domain and list(node.input).index(name) == 1
+        for node in found
+    )
 
 
 def _kinds(pattern: TriangularValues) -> frozenset[str]:

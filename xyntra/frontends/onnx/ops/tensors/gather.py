@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar
+from xyntra.frontends.onnx.file.patterns import EvenValues, even_values
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.tensors.indices import address, checked_indices, missing
 
@@ -57,6 +58,9 @@ def take(b: TensorBuilder, x: Tensor, indices: Operand, axis: int) -> Tensor:
             starts = [int(indices.flat[0]) if d == axis else 0 for d in range(x.rank)]
             steps = [step if d == axis else 1 for d in range(x.rank)]
             return b.reshape(b.slice(x, starts, sizes, steps), shape)
+        even = even_values(indices) if indices.ndim > 1 and prod(shape) else None
+        if even is not None and min(even.steps) >= 0:
+            return _read_evenly(b, x, shape, axis, even)
     tensor = b.tensor(indices)
     known = isinstance(indices, np.ndarray)
 
@@ -74,6 +78,21 @@ def _constant_step(indices: np.ndarray) -> int | None:
         return 1 if indices.size else None
     steps = np.diff(indices.reshape(-1))
     return int(steps[0]) if steps[0] and (steps == steps[0]).all() else None
+
+
+def _read_evenly(
+    b: TensorBuilder, x: Tensor, shape: Sequence[int], axis: int, even: EvenValues
+) -> Tensor:
+    """Frames of a dimension, which may overlap: an access that is linear in all their loops."""
+    rank = len(shape)
+    with b.location:
+        dims = [ir.AffineDimExpr.get(d) for d in range(rank)]
+        place: ir.AffineExpr = ir.AffineConstantExpr.get(even.first)
+        for step, dim in zip(even.steps, dims[axis:], strict=False):
+            place = place + dim * step
+        read = ir.AffineMap.get(rank, 0, [*dims[:axis], place, *dims[axis + len(even.steps) :]])
+    output = (b.empty(shape, x.dtype), x.dtype, b.identity(rank))
+    return b.generic([(x, read)], [output], ["parallel"] * rank, lambda value, _: value)[0]
 
 
 def _dims_map(b: TensorBuilder, rank: int, first: int, count: int, *last: int) -> ir.AffineMap:
