@@ -16,7 +16,8 @@ from xyntra.passes.analysis.sizes.session import not_free
 
 __all__ = ["OPERATIONS_DIFFER", "Agreement", "agree", "operations_of"]
 
-_NUMBER = re.compile(r"(?<![a-wyzA-Z0-9_.])(\d+)")
+_NUMBER = re.compile(r"(?<![a-wyzA-Z0-9_.])(\d{1,18})(?!\d)")
+"""Longer runs of digits are the bytes of a constant."""
 _UNREAD = frozenset({SCHEDULE, "sym_name"})
 _CONSTANT = "arith.constant"
 _Unfitted = tuple[str, list[int]]
