@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,23 @@ def test_tables_with_a_size_among_their_elements_are_computed_in_calls() -> None
     for n in (1, 5, 37):
         x = np.random.default_rng(n).standard_normal((3, n)).astype(np.float32)
         np.testing.assert_array_equal(exe(x), x.T)
+
+
+def test_numbers_divided_by_a_size_are_told() -> None:
+    """A factor that is folded into that of a mean is a constant at each size."""
+    node = onnx.helper.make_node
+    nodes = [
+        node("ReduceMean", ["x", "axis"], ["m"], keepdims=0),
+        node("Mul", ["m", "half"], ["h"]),
+        node("Erf", ["h"], ["e"]),
+        node("Mul", ["m", "e"], ["y"]),
+    ]
+    held = {"axis": np.array([1]), "half": np.float32(0.7071)}
+    model = make_model(nodes, {"x": [8, "n", 24]}, ["y"], held)
+    settings = {"cache": False, "strict": True}
+    exe = xyntra.compile(model, target="cpu", dims={"n": range(1, 80)}, config=settings)
+    for n in (1, 5, 37):
+        x = np.random.default_rng(n).random((8, n, 24), np.float32)
+        means = x.mean(1)
+        erf = np.vectorize(math.erf)(0.7071 * means.astype(np.float64))
+        np.testing.assert_allclose(exe(x), means * erf, rtol=1e-5, atol=1e-6)
