@@ -57,11 +57,21 @@ Operand = Union[Tensor, "np.ndarray"]  # numpy itself is loaded by those who hol
 
 
 class TensorBuilder:
-    """Emits operations before `insertion_point`, each with the current `location`."""
+    """Emits operations before `insertion_point`, each with the current `location`.
 
-    def __init__(self, insertion_point: ir.InsertionPoint, location: ir.Location) -> None:
+    Attributes:
+        stored: called with arrays known at compile time that become tensors of the program.
+    """
+
+    def __init__(
+        self,
+        insertion_point: ir.InsertionPoint,
+        location: ir.Location,
+        stored: Callable[[np.ndarray], None] = lambda _: None,
+    ) -> None:
         self.insertion_point = insertion_point
         self.location = location
+        self.stored = stored
 
     @property
     def context(self) -> ir.Context:
@@ -110,7 +120,10 @@ class TensorBuilder:
 
     def tensor(self, operand: Operand) -> Tensor:
         """`operand` as a tensor of the program."""
-        return operand if isinstance(operand, Tensor) else self.constant(operand)
+        if isinstance(operand, Tensor):
+            return operand
+        self.stored(operand)
+        return self.constant(operand)
 
     def empty(self, shape: Sequence[int], dtype: str) -> ir.Value:
         """A tensor with undefined contents, the destination of an operation."""

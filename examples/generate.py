@@ -7,7 +7,8 @@ DIR holds config.json and model.onnx, with past_key_values.* and present.*; a to
 them is used. Without DIR, a small model with random weights is made: it writes noise.
 
 Prompts are read by one executable, and one token a step is written by another. Both append to the
-same caches, which have room for --room positions and stay where they are.
+same caches, which have room for --room positions and stay where they are. A model that asks how
+long its caches are gets such as grow instead, in one executable of free sizes.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ import numpy as np
 import onnx
 
 import xyntra
+from xyntra.errors import InputError, UnsupportedError
 
 sys.path.append(str(Path(__file__).resolve().parent))
 
+from growing_caches import GrowingDecoder
 from random_decoder import write_decoder
 
 Array = np.ndarray[Any, Any]
@@ -131,8 +134,26 @@ def _interface(path: Path) -> tuple[dict[str, list[Any]], set[str]]:
     return inputs, {value.name for value in graph.output}
 
 
+def decoder_of(
+    folder: Path, batch: int, prompt: int, room: int, target: str
+) -> Decoder | GrowingDecoder:
+    """A decoder with caches that stay where they are, or with such as grow.
+
+    Raises:
+        SystemExit: the model is of another form.
+        XyntraError: it cannot be compiled.
+    """
+    try:
+        return Decoder(folder, batch, prompt, room, target)
+    except (InputError, UnsupportedError) as error:
+        print(f"caches grow, as they cannot be appended to in place: {error.message}")
+    path = folder / "model.onnx"
+    config = json.loads((folder / "config.json").read_text())
+    return GrowingDecoder(path, _interface(path)[0], config, batch, prompt, room, target)
+
+
 def generate(
-    decoder: Decoder,
+    decoder: Decoder | GrowingDecoder,
     prompts: Sequence[Sequence[int]],
     tokens: int,
     choose: Callable[[Array], Array],
@@ -236,8 +257,8 @@ def _run(folder: Path, options: argparse.Namespace) -> int:
     prompts = [tokenizer.encode(each) for each in options.prompt]
     longest = max(map(len, prompts))
     start = time.perf_counter()
-    decoder = Decoder(folder, len(prompts), longest, options.room, options.target)
-    print(f"compiled twice in {time.perf_counter() - start:.1f} s")
+    decoder = decoder_of(folder, len(prompts), longest, options.room, options.target)
+    print(f"compiled in {time.perf_counter() - start:.1f} s")
     choose = greedy
     if options.temperature:
         choose = sampler(options.temperature, options.top_k, options.seed)

@@ -18,6 +18,7 @@ from onnx import numpy_helper
 sys.path.append(str(Path(__file__).resolve().parents[1] / "examples"))
 
 import generate
+from growing_caches import GrowingDecoder
 from random_decoder import write_decoder
 
 Array = np.ndarray[Any, Any]
@@ -34,8 +35,13 @@ PROMPTS = [[5, 17, 33, 2, 9], [11, 8]]
 TOKENS = 6
 
 
-def write_concatenating(folder: Path) -> Path:
-    """A layer of attention that is spelled out, whose cache a Concat makes."""
+def write_concatenating(folder: Path, *, asks: bool = False) -> Path:
+    """A layer of attention that is spelled out, whose cache a Concat makes.
+
+    Args:
+        folder: where; it is made.
+        asks: whether what may be attended to is computed of how long the cache is.
+    """
     draw = np.random.default_rng(3)
     hidden, heads, size, vocabulary = 16, 2, 8, 61
     held = {
@@ -72,7 +78,7 @@ def write_concatenating(folder: Path) -> Path:
         h.make_node("Sub", ["one", "m1"], ["m2"]),
         h.make_node("Mul", ["m2", "low"], ["m3"]),
         h.make_node("Unsqueeze", ["m3", "axes"], ["m4"]),
-        h.make_node("Add", ["s2", "m4"], ["s3"]),
+        h.make_node("Add", ["s2", "m4"], ["s" if asks else "s3"]),
         h.make_node("Softmax", ["s3"], ["w"], axis=-1),
         h.make_node("MatMul", ["w", "present.0.value"], ["a1"]),
         h.make_node("Transpose", ["a1"], ["a2"], perm=[0, 2, 1, 3]),
@@ -80,6 +86,10 @@ def write_concatenating(folder: Path) -> Path:
         h.make_node("Add", ["x", "a3"], ["y"]),
         h.make_node("MatMul", ["y", "head"], ["logits"]),
     ]
+    if asks:
+        held |= {"zero": np.array(0), "step": np.array(1), "column": np.array([1])}
+        softmax = next(n for n, each in enumerate(nodes) if each.op_type == "Softmax")
+        nodes[softmax:softmax] = later_positions_hidden()
     info = h.make_tensor_value_info
     inputs = [info(name, T.INT64, ["b", "s"]) for name in ("input_ids", "position_ids")]
     inputs.append(info("attention_mask", T.INT64, ["b", "total"]))
@@ -94,6 +104,22 @@ def write_concatenating(folder: Path) -> Path:
     onnx.save(h.make_model(graph, opset_imports=opsets, ir_version=8), folder / "model.onnx")
     (folder / "config.json").write_text('{"vocab_size": 61, "eos_token_id": 60}')
     return folder
+
+
+def later_positions_hidden() -> list[onnx.NodeProto]:
+    """A causal mask that is computed of the length of a cache."""
+    return [
+        h.make_node("Shape", ["past_key_values.0.key"], ["l1"], start=2, end=3),
+        h.make_node("Shape", ["input_ids"], ["l2"], start=1, end=2),
+        h.make_node("Squeeze", ["l1"], ["first"]),
+        h.make_node("Add", ["l1", "l2"], ["l3"]),
+        h.make_node("Squeeze", ["l3"], ["total"]),
+        h.make_node("Range", ["first", "total", "step"], ["queries"]),
+        h.make_node("Range", ["zero", "total", "step"], ["keys"]),
+        h.make_node("Unsqueeze", ["queries", "column"], ["rows"]),
+        h.make_node("Less", ["rows", "keys"], ["later"]),
+        h.make_node("Where", ["later", "low", "s"], ["s3"]),
+    ]
 
 
 def one_by_one(path: Path, prompt: list[int], tokens: int) -> list[int]:
@@ -143,6 +169,22 @@ def test_what_is_written_is_what_onnxruntime_writes(folder: Path) -> None:
     assert {name: array.ctypes.data for name, array in decoder.states.items()} == places
     assert not any(port.copied for port in decoder.decode.outputs)
     assert len(decoder.decode.plan.aliases) == len(decoder.states)
+
+
+def test_caches_of_models_that_ask_how_long_they_are_grow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_concatenating(tmp_path / "asking", asks=True)
+    decoder = generate.decoder_of(folder, len(PROMPTS), max(map(len, PROMPTS)), 64, "cpu")
+    assert isinstance(decoder, GrowingDecoder)
+    assert "caches grow" in capsys.readouterr().out
+    expected = [one_by_one(folder / "model.onnx", prompt, TOKENS) for prompt in PROMPTS]
+    for _ in range(2):
+        steps = list(generate.generate(decoder, PROMPTS, TOKENS, generate.greedy))
+        for found, wanted in zip(np.array(steps).T.tolist(), expected, strict=True):
+            assert found[: len(wanted)] == wanted[: len(found)]
+    with pytest.raises(ValueError, match="room for 64"):
+        decoder.logits(np.zeros((2, 60), int), np.array([9, 9]), np.array([60, 60]))
 
 
 def test_the_room_of_a_cache_is_not_exceeded(folder: Path) -> None:

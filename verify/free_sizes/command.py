@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import xyntra
 from verify.free_sizes.graphs import RANGES, Graph, random_graph
 from verify.free_sizes.maker import Shape
+from verify.free_sizes.record import Record
 from xyntra.errors import UnsupportedError, XyntraError
 from xyntra.executable import Executable
 
@@ -33,18 +34,22 @@ def main() -> int:
     parser.add_argument("--target", default="cpu", help="cpu, or cuda where there is a GPU")
     parser.add_argument("--zero", action="store_true", help="let sizes that begin at 1 begin at 0")
     parser.add_argument("--seconds", type=float, help="after which no graph is begun")
+    parser.add_argument("--record", type=Path, help="a JSON file, from which to go on")
     options = parser.parse_args()
-    counts: Counter[str] = Counter()
+    facts = {"target": options.target, "static": options.static, "zero": options.zero}
+    record = Record(options.seed, facts, options.record)
+    record.resume()
     start = time.monotonic()
-    for seed in range(options.seed, options.seed + options.graphs):
+    for seed in record.seeds(options.graphs):
         if options.seconds is not None and time.monotonic() - start > options.seconds:
             break
         outcome = _check(seed, options.target, static=options.static, zero=options.zero)
-        counts[outcome.partition(":")[0]] += 1
+        record.add(seed, outcome)
         if outcome != "right":
             print(f"seed {seed}: {outcome}", flush=True)
-    print(", ".join(f"{count} {name}" for name, count in counts.most_common()))
-    return int(counts["wrong"] + counts["failed"] > 0)
+    record.write()
+    print(", ".join(f"{count} {name}" for name, count in record.counts.most_common()))
+    return int(record.counts["wrong"] + record.counts["failed"] > 0)
 
 
 def _check(seed: int, target: str, *, static: bool, zero: bool = False) -> str:

@@ -16,13 +16,16 @@ from xyntra.passes.analysis.sizes.session import not_free
 
 __all__ = ["OPERATIONS_DIFFER", "Agreement", "agree", "operations_of"]
 
-_NUMBER = re.compile(r"(?<![a-wyzA-Z0-9_.])(\d+)")
+_NUMBER = re.compile(r"(?<![a-wyzA-Z0-9_.])(\d{1,18})(?!\d)")
+"""Longer runs of digits are the bytes of a constant."""
 _UNREAD = frozenset({SCHEDULE, "sym_name"})
 _CONSTANT = "arith.constant"
 _Unfitted = tuple[str, list[int]]
 """What an operation is called, and a number of it at each sample."""
 OPERATIONS_DIFFER = "operations-differ"
 _SHOWN = 60
+_ROUNDING = {32: 2.0**-22, 64: 2.0**-51}
+"""Of constants that were computed in two steps, by the bits of the type."""
 
 
 @dataclass
@@ -33,12 +36,13 @@ class Agreement:
         numbers: for the first samples, the expressions of the numbers in types and attributes
             that are sizes.
         constants: the constants that are sizes, each by the number of its operation in a walk, with
-            the expression that its value has, or for floats that the value or its inverse has.
+            the expression that its value has and None, or for floats the expression that a number
+            is divided by, and this number.
         fixed: the numbers that are no sizes.
     """
 
     numbers: list[dict[int, Expr]]
-    constants: dict[int, tuple[Expr, bool]] = field(default_factory=dict)
+    constants: dict[int, tuple[Expr, float | None]] = field(default_factory=dict)
     fixed: set[int] = field(default_factory=set)
 
 
@@ -169,31 +173,34 @@ def _difference(one: str, other: str) -> str:
     return f"…{one[first : first + _SHOWN]} and …{other[first : first + _SHOWN]}"
 
 
-def _constant(ops: Sequence[ir.Operation], fitter: Fitter) -> tuple[Expr, bool]:
-    """Return the expression of a constant, and whether the constant is its inverse."""
+def _constant(ops: Sequence[ir.Operation], fitter: Fitter) -> tuple[Expr, float | None]:
+    """Return the expression of a constant and None, or of what divides a number, and this one."""
     kind = ops[0].result.type
     values = [op.attributes["value"] for op in ops]
     if isinstance(kind, ir.IndexType | ir.IntegerType):
         expression = fitter.fit([ir.IntegerAttr(each).value for each in values])
         if expression is not None:
-            return expression, False
+            return expression, None
     if isinstance(kind, ir.F32Type | ir.F64Type):
         numbers = [ir.FloatAttr(each).value for each in values]
         if all(each == int(each) for each in numbers):
             expression = fitter.fit([int(each) for each in numbers])
             if expression is not None:
-                return expression, False
+                return expression, None
         inverses = [round(1 / each) for each in numbers if each]
         precise = [_rounded(1 / each, kind) for each in inverses if each]
         expression = fitter.fit(inverses) if precise == numbers else None
         if expression is not None:
-            return expression, True
+            return expression, 1.0
+        found = fitter.fit_quotients(numbers, _ROUNDING[kind.width])
+        if found is not None:
+            return found[0], _rounded(found[1], kind)
     shown = _listed([str(each)[:_SHOWN] for each in values])
     raise not_free(f"a constant is {shown}, which is no simple expression of sizes")
 
 
 def _rounded(value: float, kind: ir.Type) -> float:
-    return float(ir.FloatAttr.get(kind, value).value)
+    return float(ir.FloatAttr.get(kind, value, loc=ir.Location.unknown(kind.context)).value)
 
 
 def _listed(values: Sequence[object]) -> str:

@@ -52,6 +52,20 @@ class Fitter:
                 self._found[key] = found
         return found
 
+    def fit_quotients(self, values: Sequence[float], rounding: float) -> tuple[Expr, float] | None:
+        """Return a product of sizes, and the number that it divides; None where there is none.
+
+        Args:
+            values: one for each sample.
+            rounding: how far, relative to them, they may be off.
+        """
+        for product, at in self._products:
+            dividends = [value * size for value, size in zip(values, at, strict=True)]
+            first = dividends[0]
+            if first and all(abs(each - first) <= rounding * abs(first) for each in dividends):
+                return product, first
+        return None
+
     def _simple(self, values: Sequence[int]) -> Expr | None:
         first = values[0]
         if all(value == first for value in values):

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Code = TypeVar("Code")
-_NUMBER = re.compile(r'(?<![a-wyzA-Z0-9_.%#@^"])(?<!e[+-])(\d+)(?=x|[^\w.]|$)(?!\s*=)')
+_NUMBER = re.compile(r'(?<![a-wyzA-Z0-9_.%#@^"])(?<!e[+-])(\d{1,18})(?=x|[^\w.]|$)(?!\s*=)')
 _SCALAR = re.compile(r"= arith\.constant [^<]*$")
 """Scalar constants that are sizes are told, wherever else their numbers stand."""
 _LEAST = 11

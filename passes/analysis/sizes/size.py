@@ -128,16 +128,16 @@ class Size(int):
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Any) -> Any:
-        return _combined(self, other, int.__floordiv__, Expr.__floordiv__)
+        return _divided(self, other, int.__floordiv__, Expr.__floordiv__)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _combined(other, self, int.__floordiv__, Expr.__floordiv__)
+        return _divided(other, self, int.__floordiv__, Expr.__floordiv__)
 
     def __mod__(self, other: Any) -> Any:
-        return _combined(self, other, int.__mod__, Expr.__mod__)
+        return _divided(self, other, int.__mod__, Expr.__mod__)
 
     def __rmod__(self, other: Any) -> Any:
-        return _combined(other, self, int.__mod__, Expr.__mod__)
+        return _divided(other, self, int.__mod__, Expr.__mod__)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -276,6 +276,20 @@ def _combined(
         return NotImplemented
     value = compute(int(left), int(right))
     return _made(value, express(expression_of(left), expression_of(right)))
+
+
+def _divided(
+    left: Any,
+    right: Any,
+    compute: Callable[[int, int], int],
+    express: Callable[[Expr, Expr], Expr],
+) -> Any:
+    """Return a quotient or a remainder, which is simple where the dividend is always smaller."""
+    if isinstance(left, int) and isinstance(right, int):
+        one, other = expression_of(left), expression_of(right)
+        if _known().bounds(one)[0] >= 0 and _known().bounds(other - one)[0] >= 1:
+            return 0 if compute is int.__floordiv__ else left
+    return _combined(left, right, compute, express)
 
 
 def compute_float(left: Any, right: Any, compute: Callable[[int, int], int]) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
+from xyntra.passes.analysis.sizes.size import always_at_most
 from xyntra.passes.lower.loops.linear_nest import (
     BufferOperand,
     LinearNest,
@@ -39,7 +40,7 @@ class Digits:
         steps = {1}
         for nest, access in accesses:
             pairs = zip(access.strides, nest.loops, strict=True)
-            steps |= {step for step, loop in pairs if loop.extent > 1}
+            steps |= {step for step, loop in pairs if not always_at_most(loop.extent, 1)}
         places = sorted(steps, reverse=True)
         if places[-1] < 1:
             return None

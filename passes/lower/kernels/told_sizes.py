@@ -40,8 +40,8 @@ def set_sizes(module: ir.Operation, agreement: Agreement, current: SizeSession) 
     for op in operations:
         if op.name == "memref.alloc":
             _set_room(op, current)
-    for number, (expression, inverse) in agreement.constants.items():
-        _tell(operations[number], expression, current, inverse=inverse)
+    for number, (expression, dividend) in agreement.constants.items():
+        _tell(operations[number], expression, current, dividend)
 
 
 def _set_room(op: ir.Operation, current: SizeSession) -> None:
@@ -54,7 +54,7 @@ def _set_room(op: ir.Operation, current: SizeSession) -> None:
         op.attributes[MOST_ELEMENTS] = number
 
 
-def _tell(op: ir.Operation, expression: Expr, current: SizeSession, *, inverse: bool) -> None:
+def _tell(op: ir.Operation, expression: Expr, current: SizeSession, dividend: float | None) -> None:
     kind = op.result.type
     size = size_value_at(op, Size(expression.at(current.sample), expression))
     with ir.InsertionPoint(op), op.location:
@@ -68,10 +68,10 @@ def _tell(op: ir.Operation, expression: Expr, current: SizeSession, *, inverse: 
                 value = word
             else:
                 value = emit("arith.sitofp", [word], kind)
-                if inverse:
-                    one = ir.FloatAttr.get(kind, 1.0)
+                if dividend is not None:
+                    number = ir.FloatAttr.get(kind, dividend)
                     value = emit(
-                        "arith.divf", [emit("arith.constant", [], kind, value=one), value], kind
+                        "arith.divf", [emit("arith.constant", [], kind, value=number), value], kind
                     )
     op.result.replace_all_uses_with(value)
     op.erase()

@@ -14,7 +14,7 @@ from xyntra.passes.analysis.sizes.session import sized, sized_strides
 from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.loop_builder import index
-from xyntra.passes.lower.loops.memrefs import flattened, has_static_layout
+from xyntra.passes.lower.loops.memrefs import RESHAPES, flattened, has_static_layout
 
 __all__ = ["ACCESSES", "flatten_accesses"]
 
@@ -26,7 +26,6 @@ ACCESSES = {
     "vector.store": 1,
 }
 """By operation: operands before the memory, behind which are indices."""
-_RESHAPES = frozenset({"memref.collapse_shape", "memref.expand_shape"})
 
 
 def flatten_accesses(module: ir.Operation) -> None:
@@ -50,7 +49,7 @@ def _has_sizes(memory: ir.Value) -> bool:
     steps = sized_strides(kind)
     while not any(isinstance(each, Size) for each in steps):
         owner = memory.owner
-        if isinstance(owner, ir.Block) or owner.name not in _RESHAPES:
+        if isinstance(owner, ir.Block) or owner.name not in RESHAPES:
             return False
         memory = owner.operands[0]
         steps = [sized(each) for each in ir.MemRefType(memory.type).shape]

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.analysis.sizes.session import size_of, size_value, sized
+from xyntra.passes.analysis.sizes.session import session, size_of, size_value, sized
 from xyntra.passes.analysis.sizes.size import most_of
 from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.analysis.walking import nested_operations, outside_bodies
+
+RESHAPES = frozenset({"memref.collapse_shape", "memref.expand_shape"})
+"""Views of the same elements in the same order."""
 
 
 def view_of_bytes(buffer: ir.Value, kind: ir.MemRefType, start: int = 0) -> ir.Value:
@@ -70,6 +73,8 @@ def flattened(value: ir.Value) -> ir.Value:
     kind = ir.MemRefType(value.type)
     _, offset = kind.get_strides_and_offset()
     size = span(value)
+    if session.get() is not None:
+        value = _reshaped(value)
     told = size_value(sized(offset))
     if told is not None:
         return _flat_from(value, told, size)
@@ -86,6 +91,18 @@ def flattened(value: ir.Value) -> ir.Value:
         },
     )
     return flat.result
+
+
+def _reshaped(value: ir.Value) -> ir.Value:
+    """Return the contiguous memory that `value` is another shape of.
+
+    Accesses are moved past reshapes, and their indices divided by what may be told sizes.
+    """
+    while not isinstance(owner := value.owner, ir.Block) and owner.name in RESHAPES:
+        if not is_contiguous(owner.operands[0]):
+            break
+        value = owner.operands[0]
+    return value
 
 
 def _flat_from(value: ir.Value, start: ir.Value, size: int) -> ir.Value:

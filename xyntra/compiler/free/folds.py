@@ -9,13 +9,17 @@ from xyntra.compiler.worker.request import Request
 
 __all__ = ["sized_folds"]
 
+_MOST_ROUNDS = 4
+
 
 def sized_folds(
     request: Request,
     sizes: Sequence[Mapping[str, int]],
     import_at: Callable[[Mapping[str, int]], object],
 ) -> frozenset[str]:
-    """Return the results, by name, that are folded to arrays of other shapes at other sizes.
+    """Return the results, by name, that are folded to other arrays at other sizes.
+
+    Elements count where these are a tensor of the program, not where they are sizes of another one.
 
     Args:
         request: for the model.
@@ -29,10 +33,21 @@ def sized_folds(
         return frozenset()
     from xyntra.frontends.onnx.folding.record import FoldRecord, recording
 
-    records = []
-    for each in sizes:
-        with recording(FoldRecord(sizes_are_free=True)) as record:
-            import_at(each)
-        records.append(record.shapes)
-    names = {name for shapes in records for name in shapes}
-    return frozenset(name for name in names if len({shapes.get(name) for shapes in records}) > 1)
+    kept: frozenset[str] = frozenset()
+    for _ in range(_MOST_ROUNDS):
+        records = []
+        for each in sizes:
+            with recording(FoldRecord(kept, sizes_are_free=True)) as record:
+                import_at(each)
+            records.append(record)
+        found = _differing([each.shapes for each in records])
+        found |= _differing([each.elements for each in records])
+        if not found - kept:
+            break
+        kept |= found  # what these read may have become a tensor of the program
+    return kept
+
+
+def _differing(records: Sequence[Mapping[str, object]]) -> frozenset[str]:
+    names = {name for record in records for name in record}
+    return frozenset(name for name in names if len({each.get(name) for each in records}) > 1)

@@ -11,6 +11,7 @@ from xyntra.dialects.aliases import FILLED, input_names, set_argument_text
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.result_sizes import SIZE_OF, size_attribute
 from xyntra.frontends.onnx.control.requirements import Requirements, erase_unused
+from xyntra.frontends.onnx.folding.record import fold_record
 from xyntra.frontends.onnx.inputs.input_shapes import FIXED_BY
 from xyntra.frontends.onnx.inputs.provenance import inputs_behind
 from xyntra.frontends.onnx.values import Sized
@@ -40,7 +41,7 @@ class MainFunction:
                 ip=ir.InsertionPoint(self.module.body),
             )
         self._block = self._function.regions[0].blocks.append()
-        self.b = TensorBuilder(ir.InsertionPoint(self._block), unknown)
+        self.b = TensorBuilder(ir.InsertionPoint(self._block), unknown, fold_record().note_tensor)
         self._arguments: list[tuple[str, str, str, Sequence[str]]] = []
 
     def argument(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Runs a plan with free dimensions: for each combination of sizes the static plan that it makes.
 
-The plans of the sizes used last are kept, with their memory. All share code, weights and what was
-prepared of these.
+The plans of the sizes used last are kept. All share code, weights, what was prepared of these, and
+the memory of a call, which is as large as the largest so far needs.
 """
 
 from __future__ import annotations
@@ -59,12 +59,10 @@ class FreeProgram:
     def _program(self, arrays: Sequence[Any]) -> CpuProgram:
         # Each operation on the dictionary is atomic: two threads may make one plan twice.
         sizes = self._binder.sizes(arrays)
-        found = self._kept.get(sizes)
-        if found is None:
-            found = self._made(sizes)
-            self._kept[sizes] = found
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+        found = self._kept.pop(sizes, None) or self._made(sizes)
+        self._kept[sizes] = found  # now the one used last
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
         return found
 
     def _made(self, sizes: tuple[int, ...]) -> CpuProgram:

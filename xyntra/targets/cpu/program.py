@@ -17,6 +17,7 @@ from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
 from xyntra.plan.plan import Plan, Port, Step, numpy_dtype
 from xyntra.plan.storage.stored import contents
+from xyntra.targets.cpu.arenas import Arena, Arenas, Owner
 from xyntra.targets.cpu.interrupts import FLAG, interrupts, is_supported
 from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.memory import address_of, allocate
@@ -41,8 +42,8 @@ def load_native_code(threads: int | None = None) -> None:
 class CpuProgram:
     """Runs a plan in this process.
 
-    Several threads may call `run` at once: each call takes a context (an arena and its argument
-    table) of its own, and contexts are reused.
+    Several threads may call `run` at once: each call takes an arena of its own, with an argument
+    table that points into it, and both are used again.
 
     Args:
         artifact: what to run.
@@ -68,12 +69,13 @@ class CpuProgram:
             objects, [prepare_name(each) for each in prepared_kernels(self.plan)]
         )
         self._fixed = _fixed_buffers(self.plan, weights)
+        self._arenas: Arenas[_Context] = Arenas()
         self._copies = PreparedOperands(replace(self.plan, steps=tuple(steps or self.plan.steps)))
         self._set_plan()
         self._prepare()
 
     def with_plan(self, plan: Plan, arrays: Mapping[int, Array]) -> CpuProgram:
-        """Return a program with the code, weights and copies of this one, and another plan.
+        """Return a program with the code, weights, copies and arenas of this one, and another plan.
 
         Args:
             plan: as this one's, with further buffers behind those, and other sizes.
@@ -101,7 +103,7 @@ class CpuProgram:
         self._plain = plain_arguments(self.plan.inputs, self.plan.results)
         ports = [*self.plan.inputs, *self.plan.results]
         self._sizes = [self.plan.buffers[port.buffer].nbytes for port in ports]
-        self._idle: list[_Context] = []
+        self._owner = Owner()
         self._is_long = is_supported() and _may_be_long(self.plan)
 
     def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> list[Array]:
@@ -137,7 +139,7 @@ class CpuProgram:
                 aligned to its elements. No result, and no input that an output is written over,
                 may overlap anything else. Such an output is none of the results.
         """
-        context = self._acquire()
+        arena, context = self._acquire()
         try:
             context.bind(addresses)
             if self._is_long:
@@ -145,7 +147,7 @@ class CpuProgram:
             else:
                 context.table.run()
         finally:
-            self._idle.append(context)
+            self._arenas.give(arena)
 
     def plain_call(self) -> Callable[[Sequence[Any]], list[Array] | None]:
         """Return a function that runs once on arrays of numpy that fit; see `plain_call`."""
@@ -197,12 +199,12 @@ class CpuProgram:
 
     def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
         """Run the plan once and return each step's nanoseconds; zero for those done at load."""
-        context = self._acquire()
+        arena, context = self._acquire()
         try:
             context.bind([address_of(array) for array in (*inputs, *outputs)])
             times = iter(context.table.run_timed())
         finally:
-            self._idle.append(context)
+            self._arenas.give(arena)
         return [0 if step.once else next(times) for step in self.plan.steps]
 
     def time_call(self, arrays: Sequence[Any]) -> list[int]:
@@ -217,17 +219,20 @@ class CpuProgram:
                 self._fixed[buffer] = allocate(self.plan.buffers[buffer].nbytes)
         if steps:
             self.team.assemble()
-            context = _Context(self, steps)  # its memory must outlive the run
+            arena: Arena[_Context] = Arena(self._layout.nbytes)  # which must outlive the run
+            context = _Context(self, steps, arena.address)
             context.table.run()
         self._copies.fill(self._library, self._fixed)
 
-    def _acquire(self) -> _Context:
-        # No lock, which another thread might hold while this process forks.
+    def _acquire(self) -> tuple[Arena[_Context], _Context]:
         self.team.assemble()
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return _Context(self, [step for step in self.plan.steps if not step.once])
+        arena = self._arenas.take(self._layout.nbytes)
+        context = arena.tables(self._owner)
+        if context is None:
+            steps = [step for step in self.plan.steps if not step.once]
+            context = _Context(self, steps, arena.address)
+            arena.keep(self._owner, context)
+        return arena, context
 
 
 class _Layout:
@@ -241,12 +246,11 @@ class _Layout:
 
 
 class _Context:
-    """The memory and the argument table of one call at a time."""
+    """The argument table of one call at a time, for an arena."""
 
-    def __init__(self, program: CpuProgram, steps: Sequence[Step]) -> None:
+    def __init__(self, program: CpuProgram, steps: Sequence[Step], arena: int) -> None:
         # It keeps no reference to the program, which keeps it: a cycle would not be freed at once.
-        self.plan = program.plan
-        self.arena = allocate(program._layout.nbytes)
+        self.plan, self.arena = program.plan, arena
         indices = {id(step): index for index, step in enumerate(self.plan.steps)}
         slots: dict[int, list[tuple[int, int]]] = {}
         calls = []
@@ -257,7 +261,7 @@ class _Context:
             addresses = [self._address(program, buffer) for buffer in buffers]
             addresses += program._copies.addresses(step)
             scratch = program._layout.offsets.get(("scratch", indices[id(step)]), 0)
-            addresses += [address_of(self.arena) + scratch, program.team.address]
+            addresses += [self.arena + scratch, program.team.address]
             calls.append((program._library.address(step.kernel), addresses))
         self.table = StepTable(calls, active=program.team.active)
         ports = [*self.plan.inputs, *self.plan.results]
@@ -280,7 +284,7 @@ class _Context:
         if fixed is not None:
             return address_of(fixed)
         offset = program._layout.offsets.get(("buffer", buffer))
-        return 0 if offset is None else address_of(self.arena) + offset
+        return 0 if offset is None else self.arena + offset
 
 
 def _may_be_long(plan: Plan) -> bool:

@@ -19,6 +19,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.analysis.loop_bounds import number_of
 from xyntra.passes.analysis.owners import owner_of
+from xyntra.passes.analysis.sizes.session import sized_strides
 from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.cpu.rows.vector_reduction import combine, identity
 from xyntra.passes.lower.loops import integers
@@ -72,7 +73,7 @@ class _Line:
 
     def start(self) -> ir.Value:
         """Emit the element of the first iteration, in a flat view of the memory."""
-        steps, _ = ir.MemRefType(self.memory.type).get_strides_and_offset()
+        steps = sized_strides(ir.MemRefType(self.memory.type))
         total = index(sum(added * step for (_, added), step in zip(self.first, steps, strict=True)))
         for (value, _), step in zip(self.first, steps, strict=True):
             if value is not None:
@@ -129,7 +130,7 @@ def _line(op: ir.Operation, memory: int, loop: ir.Operation) -> _Line | None:
     buffer, *places = list(op.operands)[memory:]
     if not has_static_layout(buffer):
         return None
-    steps, _ = ir.MemRefType(buffer.type).get_strides_and_offset()
+    steps = sized_strides(ir.MemRefType(buffer.type))
     first: list[tuple[ir.Value | None, int]] = []
     moved = 0
     for place, step in zip(places, steps, strict=True):

@@ -19,6 +19,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
@@ -151,7 +152,7 @@ def _transposed(nest: LinearNest) -> Transposed | None:
     if nest.indices or not is_vectorizable(nest.body) or nest.reads_outputs:
         return None
     order = coalesced_order(nest)
-    if elements < _MIN_ELEMENTS or len(order) != len(nest.loops) or len(order) < 2:
+    if hint_of(elements) < _MIN_ELEMENTS or len(order) != len(nest.loops) or len(order) < 2:
         return None
     if any(each.strides[order[-1]] != 1 for each in nest.outputs):
         return None

@@ -17,6 +17,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.gpu.emit.vectors import (
     coalesced_order,
     item_bytes,
@@ -98,6 +99,8 @@ def interleaved_parts(nest: LinearNest) -> list[LinearNest]:
     if len(order) < 2 or nest.indices or nest.reads_outputs or not is_vectorizable(nest.body):
         return []
     count = nest.loops[order[-1]].extent
+    if isinstance(count, Size):
+        return []  # the nests are as many as are made
     if not 1 < count <= _MOST_APART or any(each.strides[order[-1]] != 1 for each in nest.outputs):
         return []
     parts = [collapsed(part(nest, order[-1], number, 1)) for number in range(count)]

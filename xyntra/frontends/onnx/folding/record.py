@@ -27,11 +27,14 @@ class FoldRecord:
         kept: results of nodes that stay in the program, by name.
         sizes_are_free: whether what handlers compute of sizes, too, is computed in calls.
         shapes: of results that were folded, by name.
+        elements: of those results of several elements that became tensors of the program.
     """
 
     kept: frozenset[str] = frozenset()
     sizes_are_free: bool = False
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    elements: dict[str, bytes] = field(default_factory=dict)
+    _folded: dict[int, tuple[str, np.ndarray]] = field(default_factory=dict)
 
     def keeps(self, names: Sequence[str]) -> bool:
         """Tell whether a node with these results stays in the program."""
@@ -39,7 +42,15 @@ class FoldRecord:
 
     def note(self, names: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
         """Note the results of a node."""
-        self.shapes.update((name, each.shape) for name, each in zip(names, arrays, strict=False))
+        for name, array in zip(names, arrays, strict=False):
+            self.shapes[name] = array.shape
+            self._folded[id(array)] = name, array  # which lives as long as the number is its
+
+    def note_tensor(self, array: np.ndarray) -> None:
+        """Note that an array becomes a tensor of the program."""
+        name, _ = self._folded.get(id(array), ("", array))
+        if name and array.size > 1:
+            self.elements[name] = array.tobytes()
 
 
 _current: ContextVar[FoldRecord | None] = ContextVar("fold_record", default=None)

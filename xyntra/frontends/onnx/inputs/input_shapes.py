@@ -61,7 +61,7 @@ def bind_inputs(
             dimensions, and a named dimension has one size everywhere. One size alone, under a name
             that is a dimension's and not that of an input of rank 1, is the dimension's.
         dims: sizes of named dimensions. Names that are expressions of others, such as "past + seq",
-            have the size that these give.
+            have the size that these give, unless `dims` says another one.
 
     Raises:
         InputError: `unknown-input`, `unknown-dimension`, `shape-mismatch` or `free-dimension`.
@@ -77,7 +77,7 @@ def bind_inputs(
         _bind(sizes, name, _Size(size, "dims=", f"dims[{name!r}]"))
     for name, shape in given.items():
         _bind_shape(sizes, name, declared[name], shape)
-    _bind_related(sizes, related)
+    _bind_related(sizes, {name: each for name, each in related.items() if name not in (dims or {})})
     bound = [_bound(*each, given.get(each[0]), sizes) for each in types]
     if any(isinstance(dim, str) for _, _, shape, _ in bound for dim in shape):
         raise _free_dimensions(bound, declared, given)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Free dimensions that may be 0: a decoder without a past, sums of nothing."""
+"""Free dimensions that may be 0, and tables that are computed of sizes."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -141,3 +142,46 @@ def test_what_is_computed_of_weights_and_sizes_is_not_prepared() -> None:
         x = np.random.default_rng(n).standard_normal((n, 16)).astype(np.float32)
         expected = x @ weights + np.sin(np.arange(n))[:, None]
         np.testing.assert_allclose(exe(x), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_tables_with_a_size_among_their_elements_are_computed_in_calls() -> None:
+    """Where each row of a flat array begins is a table of fixed size, with sizes in it."""
+    node = onnx.helper.make_node
+    nodes = [
+        node("Shape", ["x"], ["n"], start=1, end=2),
+        node("Mul", ["numbers", "n"], ["begins"]),
+        node("Squeeze", ["n"], ["count"]),
+        node("Range", ["from", "count", "step"], ["places"]),
+        node("Unsqueeze", ["places", "axis"], ["column"]),
+        node("Add", ["column", "begins"], ["where"]),
+        node("Reshape", ["x", "flat"], ["all"]),
+        node("Gather", ["all", "where"], ["y"]),
+    ]
+    held = {"numbers": np.array([0, 1, 2]), "from": np.array(0), "step": np.array(1)}
+    held |= {"axis": np.array([1]), "flat": np.array([-1])}
+    model = make_model(nodes, {"x": [3, "n"]}, ["y"], held)
+    settings = {"cache": False, "strict": True}
+    exe = xyntra.compile(model, target="cpu", dims={"n": range(1, 80)}, config=settings)
+    for n in (1, 5, 37):
+        x = np.random.default_rng(n).standard_normal((3, n)).astype(np.float32)
+        np.testing.assert_array_equal(exe(x), x.T)
+
+
+def test_numbers_divided_by_a_size_are_told() -> None:
+    """A factor that is folded into that of a mean is a constant at each size."""
+    node = onnx.helper.make_node
+    nodes = [
+        node("ReduceMean", ["x", "axis"], ["m"], keepdims=0),
+        node("Mul", ["m", "half"], ["h"]),
+        node("Erf", ["h"], ["e"]),
+        node("Mul", ["m", "e"], ["y"]),
+    ]
+    held = {"axis": np.array([1]), "half": np.float32(0.7071)}
+    model = make_model(nodes, {"x": [8, "n", 24]}, ["y"], held)
+    settings = {"cache": False, "strict": True}
+    exe = xyntra.compile(model, target="cpu", dims={"n": range(1, 80)}, config=settings)
+    for n in (1, 5, 37):
+        x = np.random.default_rng(n).random((8, n, 24), np.float32)
+        means = x.mean(1)
+        erf = np.vectorize(math.erf)(0.7071 * means.astype(np.float64))
+        np.testing.assert_allclose(exe(x), means * erf, rtol=1e-5, atol=1e-6)
