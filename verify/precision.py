@@ -29,7 +29,7 @@ __all__ = ["main"]
 Array = np.ndarray[Any, Any]
 Sample = dict[str, Array]
 
-_ENOUGH = {"f16": 1.0, "bf16": 0.99, "int8": 0.99, "w8": 0.99, "w4": 0.9}
+_ENOUGH = {"f16": 1.0, "bf16": 0.99, "int8": 0.99, "w8": 0.99, "w4": 0.9, "w4a8": 0.9}
 """Least share of rows of the same class, and least cosine of the whole output."""
 _WINDOW, _PADDING = 1024, 256  # of Magika's features
 _FIRST, _APART = 7000, 100_000  # numbers of inputs: where a seed begins, and the next one

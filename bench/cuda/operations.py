@@ -99,7 +99,8 @@ def _contractions() -> Iterator[Operation]:
         cube,
         2 * 4096**3,
     )
-    for m, n, k in ((4096, 4096, 4096), (128, 3072, 768)):
+    cubes = (4096, 4096, 4096), (2048, 2048, 2048)
+    for m, n, k in (*cubes, (512, 768, 3072), (128, 3072, 768)):
         name, shapes = f"integer_product {m}x{n}x{k} i8 nt", ((m, k), (n, k))
         yield Operation(
             name, "contractions", "integer_product", "i8", shapes, (m, n), 2 * m * n * k

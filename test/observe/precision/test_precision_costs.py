@@ -82,3 +82,24 @@ def test_the_page_draws_every_precision_and_runs_nothing() -> None:
     svg = text[text.index("<svg") : text.index("</svg>") + len("</svg>")]
     places = [float(each) for each in re.findall(r'<circle cx="[0-9.]+" cy="([0-9.]+)"', svg)]
     assert places[0] == places[1] > places[2] > places[3] >= 0  # no error is lowest
+
+
+def test_what_lies_close_together_is_told_apart_on_the_page() -> None:
+    """Labels keep apart, an axis has some numbers, and names of nodes keep their ends."""
+    exact = [{"y": np.float32([[1, 2], [3, 4]])}]
+    found = [{"y": np.float32([[1, 2], [3, 4.01]])}]
+    scope = "a_model_with_a_long_name/and_a_block_in_it"
+    nodes = {f"{scope}/first/MatMul": 2e-3, f"{scope}/second/MatMul": 1e-3}
+    costs = [
+        PrecisionCost(name, measure_errors(found, exact) if name != "f32" else (), time, 1, nodes)
+        for name, time in (("f32", 14e6), ("f16", 11e6), ("w8", 11.05e6), ("w4", 11.1e6))
+    ]
+    text = precision_page(costs, 1, "m.onnx")
+    labels = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)">(\w+)</text>', text)
+    assert sorted(name for *_, name in labels) == ["f16", "f32", "w4", "w8"]
+    heights = sorted(float(y) for _, y, name in labels if name != "f32")
+    assert min(np.diff(heights)) >= 12
+    assert text.count('class="leader"') == 2
+    assert text.count(" ms</text>") >= 3
+    assert "first/MatMul</span>" in text
+    assert "second/MatMul</span>" in text

@@ -8,7 +8,7 @@ run nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from xyntra.observe.precision.costs import (
@@ -25,6 +25,10 @@ _WIDTH, _HEIGHT = 720, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 90, 24, 46
 _LABEL = (60, 15)
 """Width and height of a label, in pixels."""
+_FEW_TICKS = 3
+_DIGITS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8), [digit / 10 for digit in range(10, 100)])
+"""What powers of ten are multiplied with on an axis, from few to many."""
+_LONGEST_NAME = 36
 _COLOURS = {
     "f32": "#59636e",
     "tf32": "#8250df",
@@ -33,7 +37,7 @@ _COLOURS = {
     "int8": "#bf3989",
     "w8": "#9a6700",
     "w4": "#bc4c00",
-    "w4a8": "#9a6700",
+    "w4a8": "#cf222e",
 }
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --faint: #59636e; --line: #d1d9e0; --page: #fff }
@@ -43,16 +47,20 @@ body { font: 14px/1.45 system-ui, sans-serif; color: var(--ink); background: var
   max-width: 880px; margin: 2em auto; padding: 0 1em }
 h1 { font-size: 1.4em } h2 { font-size: 1.1em; margin-top: 2em } p { color: var(--faint) }
 table { border-collapse: collapse; width: 100% }
+.wide { overflow-x: auto }
 th, td { text-align: right; padding: .3em .7em; border-bottom: 1px solid var(--line);
-  font-variant-numeric: tabular-nums }
+  white-space: nowrap; font-variant-numeric: tabular-nums }
 th:first-child, td:first-child, td.name { text-align: left }
 svg { width: 100%; height: auto } svg text { font: 12px system-ui, sans-serif; fill: var(--ink);
   paint-order: stroke; stroke: var(--page); stroke-width: 3px }
 svg .faint { fill: var(--faint) } svg line { stroke: var(--line) }
+svg .leader { stroke: var(--faint) }
 .bar { display: grid; grid-template-columns: 22em 1fr 6em; gap: .8em; align-items: center }
 .bar span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
 .bar b { display: block; height: .8em; border-radius: 2px }
 .bar i { font-style: normal; text-align: right; font-variant-numeric: tabular-nums }
+@media (max-width: 640px) { .bar { grid-template-columns: 1fr 6em; margin-bottom: .6em }
+  .bar b { grid-row: 2; grid-column: 1 / 3 } svg text { font-size: 18px } }
 """
 
 
@@ -109,13 +117,19 @@ class _Scale:
         part = (math.log10(value) - self.low) / (self.high - self.low)
         return self.start + min(1.0, max(0.0, part)) * (self.end - self.start)
 
-    def ticks(self) -> Iterator[float]:
-        """Yield round numbers in the range: powers of ten, and 2 and 5 times these if few."""
-        is_short = self.high - self.low < 2
-        for power in range(math.floor(self.low), math.ceil(self.high) + 1):
-            for digit in (1, 2, 5) if is_short else (1,):
-                if self.low <= power + math.log10(digit) <= self.high:
-                    yield digit * 10.0**power
+    def ticks(self) -> list[float]:
+        """Return round numbers in the range: powers of ten, and as much between as shows a few."""
+        found: list[float] = []
+        for digits in _DIGITS:
+            found = [
+                digit * 10.0**power
+                for power in range(math.floor(self.low), math.ceil(self.high) + 1)
+                for digit in digits
+                if self.low <= power + math.log10(digit) <= self.high
+            ]
+            if len(found) >= _FEW_TICKS:
+                break
+        return found
 
 
 def _chart(costs: Sequence[PrecisionCost]) -> str:
@@ -147,23 +161,44 @@ def _chart(costs: Sequence[PrecisionCost]) -> str:
         f'</text><text class="faint" x="{_LEFT}" y="{_TOP - 8}">error, relative to f32</text>'
     )
     placed: list[tuple[float, float]] = []
-    labels = []  # above all points
+    labels = []  # drawn over all points
     for cost, time, error in zip(costs, times, [0.0, *errors], strict=True):
         height, left = y.at(max(none, min(error, 1e9))), x.at(time)
         colour = _COLOURS.get(cost.precision, "#59636e")
         label = cost.precision if math.isfinite(error) else f"{cost.precision}: not finite"
-        line = height
-        while any(abs(left - a) < _LABEL[0] and abs(line - b) < _LABEL[1] for a, b in placed):
-            line -= _LABEL[1]  # above the label that is there
+        line = _free_line(left, height, placed)
         placed.append((left, line))
         lines.append(f'<circle cx="{left:.1f}" cy="{height:.1f}" r="6" fill="{colour}"/>')
+        if line != height:
+            labels.append(
+                f'<line class="leader" x1="{left:.1f}" y1="{height:.1f}"'
+                f' x2="{left + 9:.1f}" y2="{line:.1f}"/>'
+            )
         labels.append(f'<text x="{left + 10:.1f}" y="{line + 4:.1f}">{escape(label)}</text>')
     return "\n".join([*lines, *labels, "</svg>\n"])
 
 
+def _free_line(left: float, height: float, placed: Sequence[tuple[float, float]]) -> float:
+    """Return where a label can stand, as near to the height of its point as can be."""
+    offsets = [0.0]
+    offsets += [sign * step * _LABEL[1] for step in range(1, len(placed) + 2) for sign in (-1, 1)]
+    for offset in offsets:
+        line = height + offset
+        is_taken = any(
+            abs(left - other) < _LABEL[0] and abs(line - there) < _LABEL[1]
+            for other, there in placed
+        )
+        if not is_taken and _TOP / 2 <= line <= _HEIGHT - _BOTTOM:
+            return line
+    return height
+
+
 def _table(costs: Sequence[PrecisionCost]) -> str:
     names = ("precision", "time", "weights", "output", "max error", "RMS", "cosine", "top-1")
-    lines = ["<table>", f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"]
+    lines = [
+        '<div class="wide"><table>',
+        f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>",
+    ]
     for cost in costs:
         head = [cost.precision, duration(cost.nanoseconds), f"{count(cost.memory)}B"]
         for each in cost.outputs or (None,):
@@ -174,7 +209,7 @@ def _table(costs: Sequence[PrecisionCost]) -> str:
                 cells = [*head, shorten(printable(each.name), 40), *numbers, top1]
             lines.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
             head = ["", "", ""]
-    return "\n".join([*lines, "</table>\n"])
+    return "\n".join([*lines, "</table></div>\n"])
 
 
 def _nodes(cost: PrecisionCost) -> str:
@@ -186,9 +221,11 @@ def _nodes(cost: PrecisionCost) -> str:
     lines = [f"<h2>{escape(cost.precision)}: {escape(node_title(cost.precision))}</h2>"]
     for name, error in worst:
         part = 100 * (error / most if math.isfinite(error) else 1.0)
-        label = escape(printable(name))
+        label = printable(name)
+        # Names of nodes are paths: their ends tell them apart.
+        ending = label if len(label) <= _LONGEST_NAME else f"…{label[1 - _LONGEST_NAME :]}"
         lines.append(
-            f'<div class="bar"><span title="{label}">{label}</span>'
+            f'<div class="bar"><span title="{escape(label)}">{escape(ending)}</span>'
             f'<b style="width: {part:.1f}%; background: {colour}"></b><i>{error:.2e}</i></div>'
         )
     return "\n".join([*lines, ""])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from xyntra.passes.lower.cuda.matmul.fma.plan import FmaPlan, plan_fma
 from xyntra.passes.lower.cuda.matmul.fma.tiles import FmaTile
+from xyntra.passes.lower.cuda.matmul.mma.kind import mma_kind
 from xyntra.passes.lower.cuda.matmul.mma.plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.matmul.mma.result import contiguous_lanes
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile
@@ -21,6 +22,9 @@ from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 
 GATHERS_PIXELS = True
 """Whether warpgroups compute convolutions from images that TMA gathers."""
+WGMMA_INTEGERS = True
+"""Whether warpgroups compute products of 8-bit integers, where `mma` is not faster by its estimate.
+Which is faster has been estimated by bytes alone."""
 _START = 1.2  # microseconds of a kernel of warps, before it loads anything
 _SINGLE_ELEMENTS = 3.5  # times the estimate for the rest of it, that warps took on an H100
 _START_F32 = 2.9  # microseconds of a launch of threads
@@ -105,12 +109,21 @@ def plan_of_rows(
     if group.windows or not group.roles.columns:
         return None
     tf32 = allows_tf32(group.operations[-1])
-    product = product_of(group.nest, group.roles, group.initial, tf32=tf32)
+    integers = _integers(group)
+    if integers and not WGMMA_INTEGERS:
+        return None
+    product = product_of(group.nest, group.roles, group.initial, tf32=tf32, integers=integers)
     if product is None:
         return None
     if group.pairing is not None:
         return plan_paired(product, device, group.pairing, tile)
     return plan_wgmma(product, device, group.epilogue, group.slices, tile)
+
+
+def _integers(group: ContractionGroup) -> tuple[str, str] | None:
+    """Return the types of both factors of a product of integers; None for others."""
+    kind = mma_kind(group.nest, group.roles, tf32=False)
+    return (kind.left, kind.right) if kind is not None and kind.is_integer else None
 
 
 def plan_of_pixels(

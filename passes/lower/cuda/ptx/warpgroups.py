@@ -27,6 +27,7 @@ from xyntra.passes.lower.loops.shared_constants import integer_constant
 
 _SWIZZLE_128 = 1 << 62  # the descriptor's code for rows of 128 bytes, permuted
 _ADDRESS_BITS = 0x3FFFF
+_STEPS = {"f16": 16, "bf16": 16, "tf32": 8, "s8": 32, "u8": 32}  # of K, in 32 bytes
 _UNIT = 4  # descriptors count in 16 bytes
 _EIGHT_ROWS = 8 * 128  # bytes, after which the permutation repeats
 
@@ -53,16 +54,17 @@ def wgmma_advanced(descriptor: ir.Value, nbytes: int) -> ir.Value:
 
 
 def packed(values: Sequence[ir.Value]) -> ir.Value:
-    """Return f32s as one value, as `wgmma` takes them."""
-    result = llvm.mlir_poison(_sums(len(values)))
+    """Return f32s, or i32s, as one value, as `wgmma` takes them."""
+    result = llvm.mlir_poison(struct([values[0].type] * len(values)))
     for number, value in enumerate(values):
         result = llvm.insertvalue(result, value, [number])
     return result
 
 
 def unpacked(value: ir.Value, count: int) -> list[ir.Value]:
-    """Return the `count` f32s of one value."""
-    return [llvm.extractvalue(ir.F32Type.get(), value, [number]) for number in range(count)]
+    """Return the `count` f32s, or i32s, of one value."""
+    kind = llvm.StructType(value.type).body[0]
+    return [llvm.extractvalue(kind, value, [number]) for number in range(count)]
 
 
 def wgmma(
@@ -70,7 +72,7 @@ def wgmma(
     a: ir.Value,
     b: ir.Value,
     columns: int,
-    element: str,
+    elements: tuple[str, str],
     *,
     a_k_major: bool,
     b_k_major: bool,
@@ -83,25 +85,27 @@ def wgmma(
         a: descriptor of the left factor.
         b: descriptor of the right factor.
         columns: a multiple of eight, up to 256.
-        element: f16, bf16 or tf32.
+        elements: types of both factors: f16, bf16 or tf32, the same; or s8 or u8, which are
+            contiguous along K, and of which `columns` above 32 are a multiple of 16.
         a_k_major: the left factor is contiguous along K.
         b_k_major: the same of the right factor.
     """
-    count = columns // 2
+    count, is_integer = columns // 2, elements[0] in ("s8", "u8")
+    kind = ir.IntegerType.get_signless(32) if is_integer else ir.F32Type.get()
     before = accumulators
     if before is None:
-        before = packed([llvm.mlir_poison(ir.F32Type.get())] * count)
-    factor = attribute(f"#nvvm.wgmma_type<{element}>")
+        before = packed([llvm.mlir_poison(kind)] * count)
+    left, right = (attribute(f"#nvvm.wgmma_type<{element}>") for element in elements)
     one = attribute("#nvvm.wgmma_scale_in<one>")
     return nvvm.wgmma_mma_async(
         before.type,
         before,
         a,
         b,
-        attribute(f"#nvvm.shape<m=64,n={columns},k={8 if element == 'tf32' else 16}>"),
-        factor,
-        factor,
-        attribute("#nvvm.wgmma_type<f32>"),
+        attribute(f"#nvvm.shape<m=64,n={columns},k={_STEPS[elements[0]]}>"),
+        left,
+        right,
+        attribute(f"#nvvm.wgmma_type<{'s32' if is_integer else 'f32'}>"),
         attribute(f"#nvvm.wgmma_scale_out<{'one' if accumulators else 'zero'}>"),
         one,
         one,
@@ -190,7 +194,3 @@ def _register_action(increase: bool) -> nvvm.SetMaxRegisterAction:
 
 def _through(text: str, values: Sequence[ir.Value]) -> list[ir.Value]:
     return assembly(text, values, [each.type for each in values], tied=len(values))
-
-
-def _sums(count: int) -> ir.Type:
-    return struct([ir.F32Type.get()] * count)

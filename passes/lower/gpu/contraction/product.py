@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Recognises contractions that tensor cores compute: sums, in f32, of products of narrow floats."""
+"""Recognises contractions that tensor cores compute: sums of products of narrow numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop
 
 _NARROW = ("f16", "bf16")
-_ITEM_BYTES = {"f16": 2, "bf16": 2, "tf32": 4}
+_INTEGERS = ("s8", "u8")
+_ITEM_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "s8": 1, "u8": 1}
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,9 @@ class BatchedMatmul:
         rows: loops of the rows.
         columns: loops of the columns.
         depth: loops that are summed over.
-        element: type of both factors: f16, bf16, or tf32, which lies in memory as f32.
+        element: type of the left factor: f16, bf16, or tf32, which lies in memory as f32; or s8 or
+            u8, of which sums are i32.
+        right_element: type of the right factor: the same, but for integers either sign.
     """
 
     nest: LinearNest
@@ -56,6 +59,12 @@ class BatchedMatmul:
     columns: tuple[int, ...]
     depth: tuple[int, ...]
     element: str
+    right_element: str
+
+    @property
+    def is_integer(self) -> bool:
+        """Tell whether integers are multiplied."""
+        return self.element in _INTEGERS
 
     @property
     def item_bytes(self) -> int:
@@ -90,7 +99,12 @@ def dimensions_of(nest: LinearNest, access: BufferOperand, loops: Sequence[int])
 
 
 def product_of(
-    nest: LinearNest, roles: Roles, initial: ir.Value, *, tf32: bool = False
+    nest: LinearNest,
+    roles: Roles,
+    initial: ir.Value,
+    *,
+    tf32: bool = False,
+    integers: tuple[str, str] | None = None,
 ) -> BatchedMatmul | None:
     """Return `nest` as matrix products; None where it is something else.
 
@@ -99,17 +113,21 @@ def product_of(
         roles: which of its loops are batch, M, N and K.
         initial: what every element of the output starts from.
         tf32: factors of f32 may be rounded to 11 bits.
+        integers: types of the left and the right factor, s8 or u8, of whose products the body is
+            known to be the sum.
     """
-    known = _factors(nest, roles, initial, tf32=tf32)
+    known = _factors(nest, roles, initial, tf32=tf32, integers=integers)
     if known is None:
         return None
     left, right, element = known
+    other = element if integers is None else integers[1]
     outer_rows, rows = _continued(nest, left, roles.rows)
     outer_columns, columns = _continued(nest, right, roles.columns)
     if any(_continued(nest, each, roles.reductions)[0] for each in (left, right)):
         return None
     batch = (*roles.batch, *outer_rows, *outer_columns)
-    return BatchedMatmul(nest, left, right, batch, rows, columns, roles.reductions, element)
+    loops = (batch, rows, columns, roles.reductions)
+    return BatchedMatmul(nest, left, right, *loops, element, other)
 
 
 def convolution_of(
@@ -128,14 +146,22 @@ def convolution_of(
         return None
     left, right, element = known
     loops = (roles.batch, roles.rows, roles.columns, roles.reductions)
-    return BatchedMatmul(nest, left, right, *loops, element)
+    return BatchedMatmul(nest, left, right, *loops, element, element)
 
 
 def _factors(
-    nest: LinearNest, roles: Roles, initial: ir.Value, *, tf32: bool
+    nest: LinearNest,
+    roles: Roles,
+    initial: ir.Value,
+    *,
+    tf32: bool,
+    integers: tuple[str, str] | None = None,
 ) -> tuple[BufferOperand, BufferOperand, str] | None:
-    """Return both factors and their type; None where `nest` does not sum their products."""
+    """Return both factors and the left one's type; None where their products are not summed."""
     left, right = nest.inputs[roles.left], nest.inputs[roles.right]
+    if integers is not None:
+        is_product = roles.rows and roles.columns and _is_zero(initial)
+        return (left, right, integers[0]) if is_product else None
     kinds = {str(each.element_type) for each in (left, right)}
     allowed = {*_NARROW, "f32"} if tf32 else {*_NARROW}
     if len(kinds) > 1 or not kinds <= allowed or not roles.rows or not roles.columns:
@@ -190,4 +216,4 @@ def _narrow(value: ir.Value) -> ir.Value | None:
 
 def _is_zero(value: ir.Value) -> bool:
     attribute = constant_attribute(value)
-    return isinstance(attribute, ir.FloatAttr) and attribute.value == 0.0
+    return isinstance(attribute, ir.FloatAttr | ir.IntegerAttr) and attribute.value == 0

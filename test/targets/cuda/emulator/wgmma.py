@@ -55,7 +55,7 @@ def order_registers(m: Machine, op: Instruction) -> None:
 def multiply(m: Machine, op: Instruction) -> None:
     """D = A B or D += A B, for every warpgroup that is here."""
     shape = next(found for part in op.parts if (found := _SHAPE.fullmatch(part)))
-    columns, kind = int(shape[1]), op.parts[-1]
+    columns, (left_kind, kind) = int(shape[1]), op.parts[-2:]
     sums, left, right, added, *signs = op.operands
     everybody = m.current()
     has_registers = isinstance(left, Vector)
@@ -65,13 +65,14 @@ def multiply(m: Machine, op: Instruction) -> None:
         m.at = group
         work = _open(m, group)
         if has_registers:
-            a = fragment_of_group(m, parts_of(left), kind)
+            a = fragment_of_group(m, parts_of(left), left_kind)
         else:
-            a = _matrix(m, work, left, kind, _ROWS, is_turned=bool(turned and turned[0]))
+            a = _matrix(m, work, left, left_kind, _ROWS, is_turned=bool(turned and turned[0]))
         b = _matrix(m, work, right, kind, columns, is_turned=bool(turned and turned[-1]))
         keep = m.whole(added, "pred")
         require(len(np.unique(keep)) == 1, "threads of a warpgroup do not agree")
-        _add(m, work, parts_of(sums), a @ b.T, keep=bool(keep[0]))
+        total = "s32" if "s32" in op.parts else "f32"
+        _add(m, work, parts_of(sums), a @ b.T, total, keep=bool(keep[0]))
     m.at = everybody
 
 
@@ -81,7 +82,10 @@ def fragment_of_group(m: Machine, registers: tuple[Operand, ...], kind: str) -> 
     return fragment(m, registers, kind, 16, depth).reshape(_ROWS, depth)
 
 
-def _add(m: Machine, work: _Work, sums: tuple[Operand, ...], product: Array, *, keep: bool) -> None:
+def _add(
+    m: Machine, work: _Work, sums: tuple[Operand, ...], product: Array, kind: str, *, keep: bool
+) -> None:
+    """Add a product, in f64 and therefore exact for integers, to sums of `kind`."""
     for number, register in enumerate(sums):
         name = register.name
         if name in m.registers.busy:  # multiplications of the same sums are in order
@@ -89,8 +93,8 @@ def _add(m: Machine, work: _Work, sums: tuple[Operand, ...], product: Array, *, 
         row, column = _ROW + 8 * (number >> 1 & 1), _COLUMN + 8 * (number // 4) + (number & 1)
         value = product[row, column]
         if keep:
-            value = value + m.read(register, "f32").astype(np.float64)
-        m.write(register, value.astype(np.float32))
+            value = value + m.read(register, kind).astype(np.float64)
+        m.write(register, value.astype(NUMPY[kind]))
     for register in sums:
         name = register.name
         work.sums.add(name)

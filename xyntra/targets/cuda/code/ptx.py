@@ -8,6 +8,7 @@ as fast by either, to 1 %.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +21,8 @@ from xyntra.targets.llvm_text import to_llvm22
 TRIPLE = "nvptx64-nvidia-cuda"
 _OPT_LEVEL = 2  # of the passes on LLVM's IR: the first one leaves attention registers to spill
 _CODE_LEVEL = 2  # of the choice of instructions
+_MIXED = re.compile(r"wgmma\.mma_async\S+\.(u8\.s8|s8\.u8)\b")
+_MIXED_VERSION = "ptx84"  # of CUDA 12.4: wgmma of integers with different signs
 
 
 def to_ptx(llvm_ir: str, architecture: str) -> str:
@@ -33,7 +36,7 @@ def to_ptx(llvm_ir: str, architecture: str) -> str:
         CompileError: LLVM does not read the module, or the code calls functions that no GPU has.
     """
     binding = _llvm()
-    machine = _target_machine(architecture)
+    machine = _target_machine(architecture, _ptx_version(llvm_ir, architecture))
     try:
         with span("LLVM: read", "pass"):
             module = binding.parse_assembly(to_llvm22(llvm_ir))
@@ -76,9 +79,13 @@ def _llvm() -> Any:
     return binding
 
 
-@lru_cache(maxsize=4)
-def _target_machine(architecture: str) -> Any:
+def _ptx_version(llvm_ir: str, architecture: str) -> str:
+    """Return LLVM's name of the PTX that a kernel needs: that of its architecture, as a rule."""
+    usual = ptx_feature(architecture)
+    return max(usual, _MIXED_VERSION) if _MIXED.search(llvm_ir) else usual
+
+
+@lru_cache(maxsize=8)
+def _target_machine(architecture: str, version: str) -> Any:
     target = _llvm().Target.from_triple(TRIPLE)
-    return target.create_target_machine(
-        cpu=architecture, features=f"+{ptx_feature(architecture)}", opt=_CODE_LEVEL
-    )
+    return target.create_target_machine(cpu=architecture, features=f"+{version}", opt=_CODE_LEVEL)

@@ -256,7 +256,7 @@ def _leaves_registers(product: BatchedMatmul, epilogue: Epilogue | None) -> bool
     kind = ir.MemRefType(epilogue.outputs[0].value.type).element_type
     read = [each for each in epilogue.inputs if each is not None and not each.is_scalar]
     by_row = any(each.strides[loop] for each in read for loop in (*product.rows, *product.batch))
-    return ITEM_BYTES[str(kind)] == ITEM_BYTES["f16"] and product.element != "tf32" and not by_row
+    return ITEM_BYTES[str(kind)] == ITEM_BYTES["f16"] and product.item_bytes <= 2 and not by_row
 
 
 def work_of(epilogue: Epilogue | None, slices: Sequence[Slice] = ()) -> int:

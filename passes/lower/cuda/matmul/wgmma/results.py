@@ -58,7 +58,7 @@ from xyntra.passes.lower.loops.vector_body import (
 _WIDTH = 64  # columns that are written together
 _PART_BYTES = WARPGROUP_ROWS * SWIZZLE
 _LANES = 4  # neighbouring threads that have the columns of a row
-_ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4}
+_ITEM_BYTES = {"i8": 1, "f16": 2, "bf16": 2, "i32": 4, "f32": 4}
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ class ResultBuffer:
             return None
         rows = product.dimensions(access, product.rows)
         columns = product.dimensions(access, product.columns)
+        if element == "i8":  # of which 64 columns, which are written together, fill no row
+            return cls(access, element, None, by_rows=False)
         width = SWIZZLE // _ITEM_BYTES[element]
         whole = (len(columns) == 1 or columns[0].extent % width == 0) and (
             len(rows) == 1 or rows[0].extent % WARPGROUP_ROWS == 0
@@ -385,7 +387,7 @@ def _store_part(
     fragment: Fragment, start: ir.Value, column: int, values: Sequence[ir.Value]
 ) -> None:
     """Store sixteen columns, from `column` on, to rows of 128 bytes whose chunks are permuted."""
-    if str(ir.VectorType(values[0].type).element_type) != "f32":
+    if _ITEM_BYTES[str(ir.VectorType(values[0].type).element_type)] == _ITEM_BYTES["f16"]:
         word = ir.IntegerType.get_signless(32)
         words = [llvm.bitcast(word, value) for value in values]
         stmatrix(fragment.matrix_address(start, column), words)

@@ -176,7 +176,7 @@ def operand(
     if len(wide) != 1 or len(deep) != 1 or len(batch) + 2 > _MAX_RANK:
         return None
     is_deep = deep[0].stride == 1
-    if not is_deep and product.element == "tf32":
+    if not is_deep and product.item_bytes != ITEM_BYTES["f16"]:
         return None  # the hardware transposes 16-bit elements alone
     inner, outer = (deep[0], wide[0]) if is_deep else (wide[0], deep[0])
     loops = product.nest.loops
@@ -185,7 +185,8 @@ def operand(
     rows = wide[0].extent
     high = width if isinstance(rows, Size) else min(width, rows)
     box = (depth(product), high) if is_deep else (BLOCK, BLOCK)
-    found = tensor_map(access, [inner, outer, *others], box, product.element)
+    element = "" if product.is_integer else product.element
+    found = tensor_map(access, [inner, outer, *others], box, element)
     if found is None:
         return None
     return CopiedOperand(is_deep, batch, found, 1 if is_deep else width // BLOCK)
@@ -284,8 +285,11 @@ def wgmma_refusal(tile: Tile) -> str | None:
 
 
 def can_split(product: BatchedMatmul, tile: Tile) -> bool:
-    """Tell whether every block of a cluster has stages to bring, and all blocks run at once."""
-    return shares(tile, _tiles(product, tile), _steps(product))
+    """Tell whether every block of a cluster has stages to bring, and all blocks run at once.
+
+    What blocks send each other are sums of f32.
+    """
+    return not product.is_integer and shares(tile, _tiles(product, tile), _steps(product))
 
 
 def shares(tile: Tile, tiles: int, steps: int) -> bool:

@@ -363,7 +363,7 @@ class _Kernel:
                     wgmma_advanced(left, part * BLOCK_BYTES + step * _step_bytes(self.left)),
                     wgmma_advanced(right, step * _step_bytes(self.right)),
                     self.tile.columns,
-                    self.product.element,
+                    (self.product.element, self.product.right_element),
                     a_k_major=self.left.is_deep,
                     b_k_major=self.right.is_deep,
                 )
