@@ -26,7 +26,7 @@ _CALLS, _ROUNDS = 20, 9
 
 
 def make(job: Mapping[str, Any]) -> Callable[[str], Row]:
-    """Return what answers "prepare" and then "measure" for one module, in a process of its own.
+    """Return what answers "prepare", "peer" and then "measure" for one module, in its own process.
 
     Args:
         job: "name" of the network, "dtype" f32 or f16, "device"; "form" module, torchscript, or
@@ -34,7 +34,8 @@ def make(job: Mapping[str, Any]) -> Callable[[str], Row]:
             "peers".
     """
     case = _Case(job)
-    return lambda message: case.prepare() if message == "prepare" else case.measure()
+    answers = {"prepare": case.prepare, "peer": case.peer, "measure": case.measure}
+    return lambda message: answers[message]()
 
 
 class _Case:
@@ -67,10 +68,17 @@ class _Case:
             for key in ("first_s", "again_s"):
                 self.executable, found, row[key] = self._first(lambda: self._ours(source, settings))
             row |= self._judged(found)
-            self.calls["xyntra"] = self.executable
-            if self.job["peers"] and self.job["form"] == "module":
-                row |= self._peer()
+        self.calls["xyntra"] = self.executable
         return row
+
+    def peer(self) -> Row:
+        """Return the seconds to torch.compile's first results."""
+        import torch
+
+        if not self.job["peers"] or self.job["form"] != "module":
+            return {}
+        with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+            return self._peer(folder)
 
     def measure(self) -> Row:
         """Return the microseconds of calls one by one, and on a GPU those of launches alone."""
@@ -98,26 +106,25 @@ class _Case:
         inputs = self.given if self.job["form"] == "there" else self.inputs
         return xyntra.compile(source, inputs=tuple(inputs), **settings)
 
-    def _peer(self) -> Row:
+    def _peer(self, folder: str) -> Row:
         """Let torch.compile make its kernels, without what an earlier program has left of them."""
         import os
 
         import torch
 
         row: Row = {}
-        with tempfile.TemporaryDirectory() as folder:
-            os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
-            mode = {"mode": "reduce-overhead"} if self.on_gpu else {}
-            try:
-                for key in ("torch_first_s", "torch_again_s"):
-                    torch._dynamo.reset()
-                    compiled, _, row[key] = self._first(lambda: torch.compile(self.there, **mode))
-                self.calls["torch.compile"] = compiled
-                if self.on_gpu:
-                    self.plain = torch.compile(self.there)  # for a graph of our own around it
-                    self.plain(*self.given)
-            except Exception as error:  # of any kind: it is a peer's
-                row["torch_failed"] = f"{type(error).__name__}: {error}"[:300]
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+        mode = {"mode": "reduce-overhead"} if self.on_gpu else {}
+        try:
+            for key in ("torch_first_s", "torch_again_s"):
+                torch._dynamo.reset()
+                compiled, _, row[key] = self._first(lambda: torch.compile(self.there, **mode))
+            self.calls["torch.compile"] = compiled
+            if self.on_gpu:
+                self.plain = torch.compile(self.there)  # for a graph of our own around it
+                self.plain(*self.given)
+        except Exception as error:  # of any kind: it is a peer's
+            row["torch_failed"] = f"{type(error).__name__}: {error}"[:300]
         return row
 
     def _first(self, compiled: Callable[[], Any]) -> tuple[Any, Sequence[Any], float]:

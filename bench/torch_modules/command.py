@@ -109,8 +109,11 @@ class _Session:
                 row |= {"status": error.kind, "reason": error.detail[-1500:]}
                 self._say(row)
                 return None
+            start = time.monotonic()
             answered = self._ask(row, child, "prepare", seconds)
-        self._say(row)
+            self._say(row)  # at once: a peer may take longer than there is time
+            left = seconds - (time.monotonic() - start)
+            answered = answered and self._ask(row, child, "peer", left)
         if answered:
             return child
         child.end()

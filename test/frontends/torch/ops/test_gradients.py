@@ -181,3 +181,15 @@ def test_views_that_overlap_or_cross(settings: Settings) -> None:
         return [*parts, *torch.var_mean(x, 1)]
 
     check(settings, function, torch.randn(4, 6))
+
+
+@pytest.mark.parametrize(
+    "window", [(3, 2, 1, 1, True), (2, 2, 0, 1, False), (3, 1, 1, 2, False), (5, 3, 2, 1, True)]
+)
+def test_places_of_maxima_with_infinities_and_nan(window: tuple[Any, ...]) -> None:
+    x = torch.randn(2, 3, 13, 11, generator=torch.Generator().manual_seed(3)).round(decimals=1)
+    x[0, 0, :6, :6] = -torch.inf
+    x[1, 1, 4:6, 5] = torch.nan
+    module = Call(lambda x: torch.nn.functional.max_pool2d(x, *window, return_indices=True))
+    found = xyntra.compile(module, inputs=(x,), threads=1)(x)
+    torch.testing.assert_close(found, module(x), rtol=0, atol=0, equal_nan=True)

@@ -268,5 +268,6 @@ def _rule_of(op: Any) -> Rule | None:
 
 
 def _tensors(node: _Node) -> list[torch.Tensor]:
-    values = pytree.tree_leaves(node.meta.get("val"))
+    value = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else [value]
     return [each for each in values if isinstance(each, torch.Tensor)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
+from xyntra.dialects.scalar import Scalar
 from xyntra.frontends.torch.node import AtenNode, Result, handles
 from xyntra.frontends.torch.ops.adaptive_pool import averaged
 
@@ -80,7 +81,12 @@ def _maxima(node: AtenNode, x: Tensor, window: dict[str, Any]) -> Sequence[Resul
     b, size = node.b, int(np.prod(x.shape[2:]))
     (found,) = node.by_onnx("MaxPool", x, **window)
     places = node.by_onnx("MaxPool", x, outputs=2, **window)[1]
-    inner = b.map(lambda place: place % size, places, dtype="int64")
+
+    def in_its_image(place: Scalar) -> Scalar:
+        image = b.index(0) * x.shape[1] + b.index(1)
+        return place - (image * size).cast("int64")
+
+    inner = b.map(in_its_image, places, dtype="int64")
     return [b.reshape(found, node.shape), b.reshape(inner, node.shape)]
 
 

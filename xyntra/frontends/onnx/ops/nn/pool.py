@@ -17,6 +17,9 @@ from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.nn.window import Window, read_window, spatial_attribute
 
+_FEW_TAPS = 16
+"""Taps of a window whose place of the maximum is found without a loop over taps."""
+
 
 def _image(node: Node) -> Tensor:
     x = node.tensor(0)
@@ -54,8 +57,13 @@ def max_pool(node: Node) -> Sequence[Tensor]:
 
 
 def _max_pool_with_indices(node: Node, x: Tensor, padded: Tensor, window: Window) -> list[Tensor]:
-    """Maxima and where they are, as positions in the flat input; of equal ones the first."""
+    """Maxima and where they are, as positions in the flat input.
+
+    Of equal ones it is the first, and of several that are no number the last, as in PyTorch.
+    """
     b, sizes = node.b, x.shape[2:]
+    if _may_unroll(x, window):
+        return [slide(b, padded, _windows(window), "max"), _places_by_taps(node, x, padded, window)]
 
     def position() -> tuple[Scalar, Scalar]:
         flat = b.index(0) * x.shape[1] + b.index(1)
@@ -72,7 +80,7 @@ def _max_pool_with_indices(node: Node, x: Tensor, padded: Tensor, window: Window
         flat, inside = position()
         better = (value > largest) | (value.equals(largest) & (flat < where)) | (where < 0)
         if "float" in x.dtype:
-            better = better | (value.is_nan() & ~largest.is_nan())
+            better = better | (value.is_nan() & (~largest.is_nan() | (flat > where)))
         taken = inside & better
         return [taken.select(value, largest), taken.select(flat, where)]
 
@@ -84,6 +92,53 @@ def _max_pool_with_indices(node: Node, x: Tensor, padded: Tensor, window: Window
     if node.attribute("storage_order", 0):
         where = b.map(lambda flat: _column_major(flat, sizes), where, dtype="int64")
     return [largest, where]
+
+
+def _may_unroll(x: Tensor, window: Window) -> bool:
+    """Tell whether there are few taps, and elements of the input in every window."""
+    last = [(n - 1) * step for n, step in zip(window.output, window.strides, strict=True)]
+    places = zip(last, window.low, x.shape[2:], strict=True)
+    inside = all(begin - low < size for begin, low, size in places)
+    return inside and prod(window.kernel) <= _FEW_TAPS and prod(x.shape[2:]) < np.iinfo("int32").max
+
+
+def _places_by_taps(node: Node, x: Tensor, padded: Tensor, window: Window) -> Tensor:
+    """Return where maxima are, element by element of the result: each tap is a slice of the input.
+
+    A place is that of the window's beginning and a constant of the tap. The first tap within the
+    input is there from the start, so that padding, which is less or the same, is never taken.
+    """
+    b, sizes = node.b, x.shape[2:]
+    steps = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    slices, offsets = [], []
+    for tap in np.ndindex(*window.kernel):
+        start = [int(n) * step for n, step in zip(tap, window.dilations, strict=True)]
+        shape = [*x.shape[:2], *window.output]
+        slices.append(b.slice(padded, [0, 0, *start], shape, [1, 1, *window.strides]))
+        offsets.append(sum(n * step for n, step in zip(start, steps, strict=True)))
+
+    def place(*values: Scalar) -> Scalar:
+        image = (b.index(0) * x.shape[1] + b.index(1)) * prod(sizes)
+        begin, offset = image.cast("int64"), constant(0, "int32")
+        for i, step in enumerate(steps):
+            at = b.index(2 + i).cast("int64") * window.strides[i] - window.low[i]
+            begin = begin + at * step
+            dilation = window.dilations[i]
+            skipped = (-at.cast("int32") + (dilation - 1)) / dilation
+            offset = offset + skipped.maximum(0) * (dilation * step)
+        best = constant(identity_of("max", x.dtype), x.dtype)
+        for value, tap_offset in zip(values, offsets, strict=True):
+            better = value > best
+            if "float" in x.dtype:
+                better = better | value.is_nan()
+            best = better.select(value, best)
+            offset = better.select(constant(tap_offset, "int32"), offset)
+        return begin + offset.cast("int64")
+
+    found = b.map(place, *slices, dtype="int64")
+    if node.attribute("storage_order", 0):
+        return b.map(lambda flat: _column_major(flat, sizes), found, dtype="int64")
+    return found
 
 
 def _column_major(flat: Scalar, sizes: Sequence[int]) -> Scalar:
