@@ -243,11 +243,7 @@ class Executable:
         return self._on_streams().launch_at
 
     def replay_call(self) -> Callable[[Sequence[Any], Sequence[Any]], bool]:
-        """Return a function that repeats a call on tensors of a GPU, as `StreamProgram.replay`.
-
-        Raises:
-            UnsupportedError: `addresses-unchecked`: as for `stream_call`.
-        """
+        """Return `StreamProgram.replay` of a model for a GPU; raises what `stream_call` does."""
         return self._on_streams().replay
 
     def _on_streams(self) -> StreamProgram:

@@ -188,15 +188,10 @@ class StreamProgram(DeviceProgram, Protocol):
         """
 
     def replay(self, arrays: Sequence[Any], out: Sequence[Any]) -> bool:
-        """Repeat a call on arrays that lie where those of a call before did; wait for nothing.
+        """Repeat a call on inputs and results that lie where those of a call before did.
 
-        Args:
-            arrays: one an input, none of which a gradient is taken of.
-            out: one a result.
-
-        Returns:
-            False, with nothing done, where an array is of another kind, type, layout or device
-            than that of the port, or lies elsewhere than in the calls before.
+        It waits for nothing, and returns False, having done nothing, where one is of another kind,
+        type, layout or device, or lies elsewhere.
         """
 
 
