@@ -21,7 +21,7 @@ import xyntra.array as xa
 from bench.harness.machine import describe
 from bench.harness.measure import write_json
 from xyntra import nn, optim
-from xyntra.array.recorded.settings import ArraySettings
+from xyntra.targets.current import CurrentDevice
 
 BATCH = 64
 ROUNDS, LEAST, SECONDS = 40, 3, 5.0
@@ -201,7 +201,7 @@ def main() -> int:
     parser.add_argument("--compile", action="store_true", help="time torch.compile, too")
     parser.add_argument("--json", type=Path, help="where rows are written, as they come")
     options = parser.parse_args()
-    ArraySettings.target = options.target
+    CurrentDevice.target = options.target
     device = "cuda" if options.target.startswith("cuda") else "cpu"
     rows: list[Row] = []
     for name in options.only or NETWORKS:

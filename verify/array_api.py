@@ -70,8 +70,8 @@ def main() -> int:
         (suite / "left_out.py").write_text(PLUGIN.format(skipped=SKIPPED), encoding="utf-8")
         module = (
             "exec('import xyntra.array as xp;"
-            " from xyntra.array.recorded.settings import ArraySettings;"
-            f' ArraySettings.target = "{options.target}"\')'
+            " from xyntra.targets.current import CurrentDevice;"
+            f' CurrentDevice.target = "{options.target}"\')'
         )
         environment = {
             **os.environ,

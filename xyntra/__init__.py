@@ -37,7 +37,7 @@ _HOMES = {
     "Executable": "executable",
     "XyntraError": "errors",
     "compile": "api",
-    "device": "array.recorded.settings",
+    "device": "targets.current",
     "devices": "api",
     "kernel": "kernels.kernel",
     "load": "api",

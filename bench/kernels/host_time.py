@@ -22,7 +22,7 @@ from bench.harness.machine import describe
 from bench.harness.measure import write_json
 from bench.kernels.cases import gelu
 from xyntra.array.arrays import node_of
-from xyntra.array.recorded.settings import ArraySettings
+from xyntra.targets.current import CurrentDevice
 
 __all__ = ["main"]
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--target", default="cpu", help="where arrays are computed (cpu)")
     parser.add_argument("--json", type=Path, help="where the numbers are written")
     options = parser.parse_args(arguments)
-    ArraySettings.target = options.target
+    CurrentDevice.target = options.target
     x, y = (xa.asarray(np.random.default_rng(i).random(64, np.float32)) for i in (0, 1))
     found: dict[str, float] = {}
     wait: Callable[[], None] = lambda: None  # noqa: E731

@@ -9,8 +9,8 @@ import time
 
 from verify.arrays.check import check_gradients, check_values
 from verify.arrays.expressions import draw
-from xyntra.array.recorded.settings import ArraySettings
 from xyntra.errors import XyntraError
+from xyntra.targets.current import CurrentDevice
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
     parser.add_argument("--values", action="store_true", help="compare no gradients")
     parser.add_argument("--target", default="cpu", help="where arrays are computed (cpu)")
     options = parser.parse_args()
-    ArraySettings.target = options.target
+    CurrentDevice.target = options.target
     right = refused = sloped = 0
     wrong: list[tuple[int, float, str]] = []
     start = time.monotonic()

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from xyntra.array.functions.reductions import *  # noqa: F403
     from xyntra.array.functions.searching import *  # noqa: F403
     from xyntra.array.futures import *  # noqa: F403
-    from xyntra.array.recorded.settings import *  # noqa: F403
     from xyntra.array.recording import *  # noqa: F403
 
 newaxis = None
@@ -45,7 +44,7 @@ _HOMES = {
     "arrays": "Array",
     "autograd.checkpoints": "checkpoint",
     "autograd.transforms": "grad jvp stop_gradient value_and_grad vjp",
-    "devices": "memory",
+    "devices": "device memory",
     "dtypes": """
         ElementType bfloat16 float16 float32 float64 int16 int32 int64 int8 uint16 uint32
         uint64 uint8
@@ -81,7 +80,6 @@ _HOMES = {
         unique_values
     """,
     "futures": "submit wait_all wait_any",
-    "recorded.settings": "device",
     "recording": "jit",
 }
 """The names of the namespace by the modules that define them."""

@@ -21,7 +21,6 @@ from xyntra.array.recorded.graph import LazyNode, Meta, leaf, meta_of, number
 from xyntra.array.recorded.placement import device_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.record import PAIRS, binary, cast, numbers, unary
-from xyntra.array.recorded.settings import ArraySettings
 from xyntra.array.views import (
     View,
     permute,
@@ -32,6 +31,7 @@ from xyntra.array.views import (
     write_node,
 )
 from xyntra.errors import InputError, UnsupportedError
+from xyntra.targets.current import CurrentDevice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,7 +108,7 @@ class Array(Operators, Methods):
     def device(self) -> str:
         """The GPU that the array lies on; else where it is computed, such as "cpu"."""
         value = node_of(self).value
-        return (None if value is None else device_of(value)) or ArraySettings.target
+        return (None if value is None else device_of(value)) or CurrentDevice.target
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
         """Return the array on a device, computed there; itself, where it is there already.

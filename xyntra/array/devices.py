@@ -10,28 +10,27 @@ from xyntra.array.late import late
 from xyntra.array.recorded.evaluate import node_value
 from xyntra.array.recorded.graph import leaf
 from xyntra.array.recorded.placement import device_of, full_name, keeps_arrays, place
-from xyntra.array.recorded.settings import ArraySettings
-from xyntra.array.recorded.settings import device as computing_on
+from xyntra.targets.current import CurrentDevice, device
 
 if TYPE_CHECKING:
     from xyntra.targets.array_pool import ArrayPool
 
-__all__ = ["memory", "moved"]
+__all__ = ["device", "memory", "moved"]
 
 
 @late
-def moved(array: Array, device: Any) -> Array:
+def moved(array: Array, place_: Any) -> Array:
     """Return an array on a device: computed there, where it has no value yet; else copied there.
 
     Raises:
         UnsupportedError: there is no such device.
         DeviceError: the device is not there now, or has too little memory.
     """
-    name, node = str(device), node_of(array)
-    if name == ArraySettings.target:
+    name, node = str(place_), node_of(array)
+    if name == CurrentDevice.target:
         return array
     if node.value is None:
-        with computing_on(name):
+        with device(name):
             node_value(node)
     lies = device_of(node.value)
     if lies == (full_name(name) if keeps_arrays(name) else None):

@@ -26,9 +26,9 @@ from xyntra.array.recorded.placement import (
 )
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
-from xyntra.array.recorded.settings import ArraySettings
 from xyntra.array.trees import flatten, structure, unflatten
 from xyntra.errors import InputError
+from xyntra.targets.current import CurrentDevice
 
 if TYPE_CHECKING:
     from xyntra.array.recorded.programs import GraphProgram
@@ -137,7 +137,7 @@ class Jitted:
         fixed = tuple([a for i, a in enumerate(arguments) if i in self._static])
         leaves = flatten(dynamic)
         nodes = _computed(leaves)
-        target = ArraySettings.target
+        target = CurrentDevice.target
         if keeps_arrays(target) or not are_numpy(
             [node.value for node in nodes if node is not None]
         ):

@@ -12,6 +12,7 @@ from xyntra.errors import InputError, KernelError
 from xyntra.frontends.kernel.promotion import COMPUTED
 from xyntra.frontends.kernel.reading import ArrayType
 from xyntra.frontends.kernel.values import HostScalar
+from xyntra.targets.current import CurrentDevice
 
 __all__ = ["arrays_in", "device_of", "is_array", "key_of", "one_device", "recorder_of", "type_of"]
 
@@ -116,6 +117,8 @@ def device_of(value: Any) -> str:
 def one_device(arrays: list[Any]) -> str:
     """Return the device on which a call's arrays lie; numpy's arrays go where others are.
 
+    Where none lies on a device, it is the current one.
+
     Raises:
         KernelError: `kernel-device`, they lie on several.
     """
@@ -126,4 +129,4 @@ def one_device(arrays: list[Any]) -> str:
             f"arrays of one call lie on {' and '.join(found)}",
             hint="move them to one",
         )
-    return found[0] if found else "cpu"
+    return found[0] if found else CurrentDevice.target

@@ -26,6 +26,7 @@ from xyntra.kernels.arguments import (
 from xyntra.kernels.calling import caller, returned
 from xyntra.kernels.specialization import Specialization
 from xyntra.kernels.tensor_calls import tensor_caller
+from xyntra.targets.current import CurrentDevice
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
@@ -111,7 +112,7 @@ class PythonKernel:
         self._config = config
         self._statics: dict[Any, frozenset[str]] = {}
         self._variants: dict[Any, Specialization] = {}
-        self._fast: Callable[..., Any] | None = None
+        self._fast: tuple[Callable[..., Any] | None, str] = None, ""
         functools.update_wrapper(self, function)
         load_config(config, **self._settings)
 
@@ -139,8 +140,8 @@ class PythonKernel:
             InputError: an array does not fit.
             UnsupportedError, CompileError, DeviceError: as for executables.
         """
-        fast = self._fast
-        if fast is not None and out is None and not named:
+        fast, device = self._fast
+        if fast is not None and out is None and not named and device == CurrentDevice.target:
             found = fast(args)
             if found is not None:
                 return found
@@ -150,11 +151,9 @@ class PythonKernel:
         if record is not None and out is None:
             return special.recorded(record, values)
         if self._is_positional:
-            self._fast = (
-                tensor_caller(special, values)
-                or caller(special, values, self._defaults)
-                or self._fast
-            )
+            now = CurrentDevice.target
+            short = tensor_caller(special, values) or caller(special, values, self._defaults)
+            self._fast = short or (fast if device == now else None), now
         return returned(special, values, out)
 
     def compile(self, *args: Any, **named: Any) -> Executable:
@@ -192,7 +191,7 @@ class PythonKernel:
     def _specialized(self, values: Sequence[Any]) -> Specialization:
         try:
             types = tuple([key_of(each) for each in values])
-            key = types, self._static_values(types, values)
+            key = types, self._static_values(types, values), CurrentDevice.target
             found = self._variants.get(key)
         except TypeError as error:
             raise InputError(
@@ -212,7 +211,7 @@ class PythonKernel:
         self._statics[types] = self._statics.get(types, frozenset()) | statics
         if len(self._variants) >= MOST_VARIANTS:
             self._variants.pop(next(iter(self._variants)), None)
-        self._variants[types, self._static_values(types, values)] = found
+        self._variants[types, self._static_values(types, values), CurrentDevice.target] = found
         return found
 
     def _static_values(self, types: Any, values: Sequence[Any]) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ import sys
 
 from verify.arrays.programs import algorithms, assignment, shapes
 from verify.arrays.programs.cases import PROGRAMS, check
-from xyntra.array.recorded.settings import ArraySettings
+from xyntra.targets.current import CurrentDevice
 
 _MODULES = (algorithms, assignment, shapes)
 """The modules that hold programs."""
@@ -18,7 +18,7 @@ def main() -> int:
     """Run all programs; return 1 where one differs."""
     parser = argparse.ArgumentParser(prog="python -m verify.arrays.programs", description=__doc__)
     parser.add_argument("--target", default="cpu", help="where arrays are computed (cpu)")
-    ArraySettings.target = parser.parse_args().target
+    CurrentDevice.target = parser.parse_args().target
     wrong = []
     for name in PROGRAMS:
         try:

@@ -18,8 +18,8 @@ from xyntra.array.dtypes import (
 )
 from xyntra.array.functions.creation import asarray
 from xyntra.array.late import late
-from xyntra.array.recorded.settings import ArraySettings
 from xyntra.errors import InputError, UnsupportedError
+from xyntra.targets.current import CurrentDevice
 
 __all__ = [
     "FloatInfo", "IntegerInfo", "NamespaceInfo", "astype", "can_cast", "finfo", "iinfo", "isdtype",
@@ -142,14 +142,14 @@ class NamespaceInfo:
 
     def default_device(self) -> str:
         """Return the device that arrays are computed on."""
-        return ArraySettings.target
+        return CurrentDevice.target
 
     def devices(self) -> list[str]:
         """Return the devices that arrays can be computed on here."""
         from xyntra.targets.table import backends
 
         found = [name for backend in backends() for name in backend.devices()]
-        return list(dict.fromkeys([ArraySettings.target, *found]))
+        return list(dict.fromkeys([CurrentDevice.target, *found]))
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, ElementType]:
         """Return the types that numbers of Python become."""

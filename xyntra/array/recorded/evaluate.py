@@ -16,8 +16,8 @@ from xyntra.array.recorded.graph import LEAF, NUMBER, LazyNode, RecordState
 from xyntra.array.recorded.placement import LENT, are_numpy, keeps_arrays, place, placed, target_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
-from xyntra.array.recorded.settings import ArraySettings
 from xyntra.errors import InputError
+from xyntra.targets.current import CurrentDevice
 
 if TYPE_CHECKING:
     from xyntra.array.recorded.programs import GraphProgram
@@ -133,14 +133,14 @@ def _full(node: LazyNode) -> Any:
         found = np.full(meta.shape, element, meta.dtype.numpy)
     else:
         found = np.zeros(meta.shape, meta.dtype.numpy)
-    target = ArraySettings.target
+    target = CurrentDevice.target
     return place(found, target) if keeps_arrays(target) else found
 
 
 def _call(graph: Graph, outputs: list[LazyNode]) -> GraphCall:
     places = graph.places
     values = [each.value for each in graph.leaves]
-    target = ArraySettings.target
+    target = CurrentDevice.target
     if keeps_arrays(target) or not are_numpy(values):
         target = target_of(graph.leaves)
         values = placed(graph.leaves, target)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from xyntra.array.recorded.graph import LazyNode
-from xyntra.array.recorded.settings import ArraySettings
+from xyntra.targets.current import CurrentDevice
 
 __all__ = [
     "LENT",
@@ -85,13 +85,13 @@ def device_of(value: Any) -> str | None:
 
 def target_of(nodes: Sequence[LazyNode]) -> str:
     """Return where a graph runs: where it is said, or else where its values lie."""
-    if not ArraySettings.chosen:
+    if not CurrentDevice.chosen:
         for node in nodes:
             if node.value is not None:
                 device = device_of(node.value)
                 if device is not None:
                     return device
-    return ArraySettings.target
+    return CurrentDevice.target
 
 
 def placed(nodes: Sequence[LazyNode], target: str) -> list[Any]:
