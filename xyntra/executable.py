@@ -79,7 +79,7 @@ class Executable:
         self._inputs = CallInputs(artifact.plan.inputs)
         self._count = len(artifact.plan.inputs)
         self._results = OutputChecks(artifact.plan.own_outputs)
-        self._names = [port.name for port in artifact.plan.outputs]
+        self._output_names = [port.name for port in artifact.plan.outputs]
 
     def __repr__(self) -> str:
         from xyntra.observe.summary import summary
@@ -193,7 +193,7 @@ class Executable:
             InputError: an input is missing, unknown, or does not fit, or `branch-not-compiled`.
         """
         results = self._called(self._inputs.in_order(inputs), None)
-        return dict(zip(self._names, results, strict=True))
+        return dict(zip(self._output_names, results, strict=True))
 
     def bare_call(self) -> Callable[[Sequence[int]], None]:
         """Return a function that runs a model for the CPU on memory, of which it checks nothing.

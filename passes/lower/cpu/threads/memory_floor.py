@@ -81,7 +81,7 @@ def _touches(block: ir.Block, times: int) -> Iterator[tuple[ir.Value, int]]:
 
 def _size(kind: ir.Type) -> int:
     if isinstance(kind, ir.VectorType):
-        return prod(kind.shape) * _size(kind.element_type)
+        return int(prod(kind.shape)) * _size(kind.element_type)
     return ITEM_BYTES.get(str(kind), 8)
 
 
