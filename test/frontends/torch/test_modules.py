@@ -100,6 +100,14 @@ def test_numpy_in_is_numpy_out(settings: Settings) -> None:
     np.testing.assert_allclose(found, module(x).detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
+def test_inputs_and_outputs_by_name(settings: Settings) -> None:
+    x = np.ones((2, 4), np.float32)
+    exe = xyntra.compile(nn.Linear(4, 3).eval(), inputs=(torch.tensor(x),), **settings)
+    found = exe.run({exe.inputs[0].name: x})
+    assert list(found) == [port.name for port in exe.outputs]
+    np.testing.assert_array_equal(found[exe.outputs[0].name], exe(x))
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_special_values_go_through(value: float, settings: Settings) -> None:
     x = torch.randn(3, 5)
