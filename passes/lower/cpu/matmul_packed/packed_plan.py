@@ -177,7 +177,11 @@ class PackedProduct:
             for width in WIDTHS
             if width <= columns and height * width + 6 <= registers.count
         ]
-        return max(shapes, key=lambda shape: (shape[0] * shape[1], shape[1]), default=(1, 1))
+        height, width = max(
+            shapes, key=lambda shape: (shape[0] * shape[1], shape[1]), default=(1, 1)
+        )
+        tiles = -(-self.rows // height)
+        return -(-self.rows // tiles), width  # the last tile moves back: equal ones do least twice
 
 
 def _is_bytes(access: BufferOperand, reductions: Sequence[int]) -> bool:

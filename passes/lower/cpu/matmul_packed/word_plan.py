@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 WORD = 4  # bytes
-FEW_ROWS = 2  # more load too much of themselves for each vector of words
+FEW_ROWS = 3  # more load too much of themselves for each vector of words
 MOST_ROWS = 8
 _MIN_LANES = 4
 _MOST_AHEAD = 1 << 20
@@ -119,11 +119,11 @@ class BlockedProduct:
         """The rows and columns of a tile.
 
         One row reads column after column, as they lie in memory: that is the order in which it
-        comes fastest. Two rows meet two columns with each vector of their own that is loaded.
+        comes fastest. More meet two columns with each vector of their own that is loaded.
         """
         rows = min(self.found.rows, FEW_ROWS)
         columns = self.found.nest.loops[self.found.column].extent
-        return rows, min(rows, columns)
+        return rows, min(2 if rows > 1 else 1, columns)
 
 
 @dataclass(frozen=True)

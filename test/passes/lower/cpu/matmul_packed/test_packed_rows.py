@@ -15,7 +15,7 @@ OPTIONS = {"narrow": LoweringOptions(), "wide": WIDE}
 
 
 @pytest.mark.parametrize("machine", OPTIONS)
-@pytest.mark.parametrize("sizes", [(35, 131, 5, 32), (3, 66, 33, 8)], ids=str)
+@pytest.mark.parametrize("sizes", [(35, 131, 5, 32), (7, 66, 33, 8)], ids=str)
 def test_ragged_sizes(compiled, sizes, machine):
     case = Packed(*sizes)
     case.check(compiled(case.text, options=OPTIONS[machine]), "packed-rows")

@@ -16,7 +16,7 @@ OPTIONS = {"narrow": LoweringOptions(), "wide": WIDE}
 CASES = {
     "blocks of 32": Packed(1, 37, 30, 16),
     "blocks of 128": Packed(2, 131, 9, 64),
-    "blocks of 16, and a rest": Packed(2, 66, 33, 8),
+    "blocks of 16, and a rest": Packed(3, 66, 33, 8),
     "one block": Packed(2, 300, 1, 64),
     "8 bits": Packed(2, 70, 9, 32, bits=8),
     "8 bits around 128": Packed(1, 70, 9, 32, bits=8, zero=128),
