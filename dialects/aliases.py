@@ -7,6 +7,7 @@ input held: every kernel that reads it comes before the one that writes the resu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
@@ -21,7 +22,7 @@ __all__ = [
     "input_names",
     "output_names",
     "set_argument_text",
-    "set_result_text",
+    "set_result_texts",
 ]
 
 ALIAS = "xyntra.alias"
@@ -51,7 +52,7 @@ def aliases_of(function: ir.Operation) -> list[Alias]:
     """
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     arguments = {name: number for number, name in input_names(function).items()}
-    found: list[Alias] = []
+    found: dict[int, Alias] = {}
     for result, given in enumerate(_dictionaries(function, "res_attrs", len(type_.results))):
         name = given.get(ALIAS)
         if name is None:
@@ -62,10 +63,10 @@ def aliases_of(function: ir.Operation) -> list[Alias]:
         if type_.inputs[argument] != type_.results[result]:
             kinds = f"{type_.results[result]}, the input '{name.value}' {type_.inputs[argument]}"
             raise ValueError(f"result {result} is a {kinds}")
-        if argument in (each.argument for each in found):
+        if argument in found:
             raise ValueError(f"two results are aliases of the input '{name.value}'")
-        found.append(Alias(result, argument))
-    return found
+        found[argument] = Alias(result, argument)
+    return list(found.values())
 
 
 def input_names(function: ir.Operation) -> dict[int, str]:
@@ -107,12 +108,15 @@ def set_argument_text(function: ir.Operation, argument: int, name: str, text: st
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, entries)))
 
 
-def set_result_text(function: ir.Operation, result: int, name: str, text: str) -> None:
-    """Give a result of `function` an attribute that holds a text."""
+def set_result_texts(function: ir.Operation, name: str, texts: Mapping[int, str]) -> None:
+    """Give results of `function`, by number, an attribute that holds a text each."""
+    if not texts:
+        return
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     entries = _dictionaries(function, "res_attrs", len(type_.results))
     with function.context:
-        entries[result][name] = ir.StringAttr.get(text)
+        for result, text in texts.items():
+            entries[result][name] = ir.StringAttr.get(text)
         function.attributes["res_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, entries)))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
-from xyntra.dialects.aliases import COPIED, aliases_of, set_result_text
+from xyntra.dialects.aliases import COPIED, aliases_of, set_result_texts
 from xyntra.dialects.attributes.kernel import KernelFacts
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
@@ -64,6 +64,8 @@ class _States:
         variants: of kernels that write in place.
         settled: calls that write an input, with the input.
         chosen: kernels and pairs of calls that also read it.
+        places: of operations in order; empty where that has changed.
+        possible: pairs that may share a buffer, by kernel.
     """
 
     function: ir.Operation
@@ -72,17 +74,20 @@ class _States:
     variants: Variants
     settled: list[tuple[ir.Operation, ir.Value]] = field(default_factory=list)
     chosen: dict[ir.Operation, tuple[str, Pairs]] = field(default_factory=dict)
+    places: dict[ir.Operation, int] = field(default_factory=dict)
+    possible: dict[str, frozenset[tuple[int, int]]] = field(default_factory=dict)
 
     def decide(self) -> None:
         """Settle every alias, in the order of the results."""
         block = self.function.regions[0].blocks[0]
-        returning = _operations(self.function)[-1]
+        returning, copied = _operations(self.function)[-1], dict[int, str]()
         for alias in aliases_of(self.function):
             value, state = returning.operands[alias.result], block.arguments[alias.argument]
             reason = self._write_in_place(origin_of(value), state)
             if reason:
                 returning.operands[alias.result] = self._copy(value, returning)
-                set_result_text(self.function, alias.result, COPIED, reason)
+                copied[alias.result] = reason
+        set_result_texts(self.function, COPIED, copied)
 
     def _write_in_place(self, value: ir.Value, state: ir.Value) -> str:
         """Let what computes `value` write it where `state` lies; returns why not, or ""."""
@@ -100,7 +105,7 @@ class _States:
         if len(given) > 1:
             return "the kernel that computes it reads the input twice"
         pairs = tuple((result, argument) for argument in given)
-        if not set(pairs) <= {*PointwisePairs().of(kernel), *_updated_pairs(kernel)}:
+        if not set(pairs) <= self._possible(name, kernel):
             return "the kernel that computes it reads elements that it has overwritten"
         if not self._stands_last(call, state):
             return "its old value is read after that"
@@ -110,30 +115,45 @@ class _States:
             self.variants.use(call, *self.chosen[call])
         return ""
 
+    def _possible(self, name: str, kernel: ir.Operation) -> frozenset[tuple[int, int]]:
+        """Return the pairs (result, argument) of a kernel that may share a buffer."""
+        if name not in self.possible:
+            found = (*PointwisePairs().of(kernel), *_updated_pairs(kernel))
+            self.possible[name] = frozenset(found)
+        return self.possible[name]
+
     def _stands_last(self, call: ir.Operation, state: ir.Value) -> bool:
         """Tell whether a call comes behind all others that read `state`, which are moved for it."""
-        order = _operations(self.function)
-        places = {op: number for number, op in enumerate(order)}
+        places = self._placed()
         late = [op for op in readers_of(state) if places[op] > places[call]]
         if not late:
             return True
-        moved = _needed(late, {op for op in order if places[op] >= places[call]})
+        order = list(places)
+        moved = _needed(late, set(order[places[call] :]))
         if call in moved or order[-1] in moved:
             return False
         for op in sorted(moved, key=places.__getitem__):
             op.move_before(call)
-        if all(self._is_legal(*each) for each in self.settled):
+        self.places.clear()
+        after = self._placed()
+        if all(
+            after[op] <= after[call] for call, state in self.settled for op in readers_of(state)
+        ):
             return True
+        self.places.clear()
         for before, op in pairwise(order):
             op.move_after(before)
         return False
 
-    def _is_legal(self, call: ir.Operation, state: ir.Value) -> bool:
-        places = {op: number for number, op in enumerate(_operations(self.function))}
-        return all(places[op] <= places[call] for op in readers_of(state))
+    def _placed(self) -> dict[ir.Operation, int]:
+        """Return the operations in order, with their places: one look for many aliases."""
+        if not self.places:
+            self.places.update({op: n for n, op in enumerate(_operations(self.function))})
+        return self.places
 
     def _copy(self, value: ir.Value, returning: ir.Operation) -> ir.Value:
         """Return what a new kernel, called at the end, copies `value` to."""
+        self.places.clear()
         kernel = _copy_kernel(self.function, ir.RankedTensorType(value.type))
         with returning.location:
             return ir.Operation.create(

@@ -18,7 +18,7 @@ from xyntra.array.methods import Methods
 from xyntra.array.operators import Operators
 from xyntra.array.recorded.evaluate import node_value
 from xyntra.array.recorded.graph import LazyNode, Meta, leaf, meta_of, number
-from xyntra.array.recorded.placement import device_of
+from xyntra.array.recorded.placement import device_of, placed
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.record import PAIRS, binary, cast, numbers, unary
 from xyntra.array.views import (
@@ -188,12 +188,11 @@ class Array(Operators, Methods):
         copy: bool | None = None,
     ) -> Any:
         """Return the elements as a DLPack capsule, computing them first."""
-        value = node_value(node_of(self))
-        return exported(value, stream, max_version, dl_device, copy)
+        return exported(_present(node_of(self)), stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the kind and the number of the device for DLPack."""
-        return exported_device(node_value(node_of(self)))
+        return exported_device(_present(node_of(self)))
 
     def __bool__(self) -> bool:
         return bool(self.item())
@@ -311,6 +310,13 @@ class Array(Operators, Methods):
             )
         write(self, cast(node, own.dtype))
         return self
+
+
+def _present(node: LazyNode) -> Any:
+    """Return the elements of a node where they belong, on a device or in memory of the host."""
+    value = node_value(node)
+    device = device_of(value)
+    return value if device is None else placed([node], device)[0]
 
 
 def _restored(value: Any) -> Array:

@@ -10,6 +10,7 @@ from xyntra.array.late import late
 from xyntra.array.recorded.evaluate import node_value
 from xyntra.array.recorded.graph import leaf
 from xyntra.array.recorded.placement import device_of, full_name, keeps_arrays, place
+from xyntra.array.recorded.residence import note
 from xyntra.targets.current import CurrentDevice, device
 
 if TYPE_CHECKING:
@@ -35,14 +36,18 @@ def moved(array: Array, place_: Any) -> Array:
     lies = device_of(node.value)
     if lies == (full_name(name) if keeps_arrays(name) else None):
         return array
-    return wrap(leaf(place(node.value, name), node.meta))
+    there = leaf(place(node.value, name), node.meta)
+    if keeps_arrays(name):
+        note([there])
+    return wrap(there)
 
 
 def memory(device: str) -> ArrayPool:
     """Return the pool that arrays on a device take memory of.
 
     It tells the bytes that arrays hold (`held`), held at most (`peak`), and that wait to be taken
-    again (`waiting`, which `release()` gives back); `limit` may be set.
+    again (`waiting`, which `release()` gives back); `limit` may be set. Where there is no room for
+    another array, those that were read longest ago are moved to the host: `spilled` bytes so far.
 
     Raises:
         UnsupportedError: arrays of that device lie in the memory of the host, which has no pool.

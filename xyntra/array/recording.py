@@ -26,6 +26,7 @@ from xyntra.array.recorded.placement import (
 )
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
+from xyntra.array.recorded.residence import note
 from xyntra.array.trees import flatten, structure, unflatten
 from xyntra.errors import InputError
 from xyntra.targets.current import CurrentDevice
@@ -85,14 +86,17 @@ class _Recording:
                 for each in self.values
             ]
             found = self.program(given)
-        leaves = []
+        leaves, computed = [], []
         for (kind, what), meta in zip(self.outputs, self.metas, strict=True):
             if kind == "computed":
-                leaves.append(wrap(leaf(found[what], meta)))
+                computed.append(leaf(found[what], meta))
+                leaves.append(wrap(computed[-1]))
             elif kind == "argument":
                 leaves.append(wrap(leaf(arguments[what], meta)))
             else:
                 leaves.append(what)
+        if self.program is not None and self.program.target is not None:
+            note(computed)
         return unflatten(self.result, leaves)
 
 

@@ -15,12 +15,14 @@ class ArrayPool(Protocol):
         held: bytes that arrays have.
         peak: the most that they had.
         waiting: bytes that were given back, and wait for the next arrays.
+        spilled: bytes that were moved to the host so far, for want of room.
         limit: the most bytes of both; None for what the device has. It may be set.
     """
 
     held: int
     peak: int
     waiting: int
+    spilled: int
     limit: int | None
 
     def release(self) -> None:

@@ -16,7 +16,8 @@ from xyntra.array.recorded.graph import LEAF, NUMBER, LazyNode, RecordState
 from xyntra.array.recorded.placement import LENT, are_numpy, keeps_arrays, place, placed, target_of
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
-from xyntra.errors import InputError
+from xyntra.array.recorded.residence import note, on_host
+from xyntra.errors import DeviceError, InputError
 from xyntra.targets.current import CurrentDevice
 
 if TYPE_CHECKING:
@@ -65,11 +66,30 @@ def compute(roots: Sequence[LazyNode]) -> None:
 
     Raises:
         InputError: `array-traced`: a function is being recorded, in which no value is there.
+        DeviceError: `host-memory`: there is no room for the results.
         XyntraError: the graph cannot be compiled, or its target failed.
     """
-    call = prepared(roots)
-    if call is not None:
-        settle(call.outputs, call.program(call.values))
+    try:
+        call = prepared(roots)
+        if call is not None:
+            settle(call.outputs, call.program(call.values))
+    except MemoryError:
+        raise _no_memory(roots) from None
+
+
+def _no_memory(roots: Sequence[LazyNode]) -> DeviceError:
+    """Return the error for arrays that memory of the host has no room for."""
+    made, read = (
+        sum(each.meta.size * each.meta.dtype.itemsize for each in nodes)
+        for nodes in (roots, graph_of(roots).leaves)
+    )
+    return DeviceError(
+        "host-memory",
+        f"arrays of {made:,} bytes have no room in memory",
+        place=user_place(),
+        cause=f"they are computed from arrays of {read:,} bytes, which stay, and from temporaries",
+        hint="let go of arrays, or compute on less at once",
+    )
 
 
 class GraphCall:
@@ -103,6 +123,8 @@ def settle(nodes: Sequence[LazyNode], values: Sequence[Any]) -> None:
     with _LOCK:
         for node, value in zip(nodes, values, strict=True):
             _settle(node, value)
+        if values and not on_host(values[0]):
+            note(nodes)
 
 
 def _set_number(node: LazyNode) -> None:

@@ -81,7 +81,7 @@ class LazyNode:
         pinned: whether it keeps what it was made of when it is computed, for gradients to come.
     """
 
-    __slots__ = ("args", "attrs", "handle", "meta", "op", "pinned", "value")
+    __slots__ = ("__weakref__", "args", "attrs", "handle", "meta", "op", "pinned", "value")
 
     def __init__(
         self,

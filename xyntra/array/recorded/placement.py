@@ -14,6 +14,14 @@ from functools import lru_cache
 from typing import Any
 
 from xyntra.array.recorded.graph import LazyNode
+from xyntra.array.recorded.residence import (
+    HostCopy,
+    device_of,
+    full_name,
+    note,
+    on_host,
+    with_room,
+)
 from xyntra.targets.current import CurrentDevice
 
 __all__ = [
@@ -54,13 +62,6 @@ def keeps_arrays(target: str) -> bool:
     return backend_named(target).keeps_arrays
 
 
-def on_host(value: Any) -> bool:
-    """Tell whether a value lies in the memory of the host."""
-    import numpy as np
-
-    return isinstance(value, np.ndarray | np.generic)
-
-
 def are_numpy(values: Sequence[Any]) -> bool:
     """Tell whether all values are arrays of numpy, in little time."""
     if not values:
@@ -75,12 +76,10 @@ def place(value: Any, target: str) -> Any:
     import numpy as np
 
     placer = _placer(target)
-    return np.array(value) if placer is None else placer(value)
-
-
-def device_of(value: Any) -> str | None:
-    """Return the target on whose device a value lies; None for memory of the host."""
-    return None if on_host(value) else f"cuda:{value.__dlpack_device__()[1]}"
+    given = value.array if type(value) is HostCopy else value
+    if placer is None:
+        return np.array(given)
+    return with_room(lambda: placer(given), (value,), target)
 
 
 def target_of(nodes: Sequence[LazyNode]) -> str:
@@ -97,25 +96,26 @@ def target_of(nodes: Sequence[LazyNode]) -> str:
 def placed(nodes: Sequence[LazyNode], target: str) -> list[Any]:
     """Return the values of nodes where a target takes them; they stay there."""
     placer = _placer(target)
-    found = []
+    found: list[Any] = []
     for node in nodes:
         value = node.value
         if placer is None:
             if value is not None and not on_host(value):
                 value = node.value = place(value, target)
-        elif on_host(value) or (value is not None and device_of(value) != full_name(target)):
-            value = node.value = placer(value)
+        elif value is not None and (
+            on_host(value) or type(value) is HostCopy or device_of(value) != full_name(target)
+        ):
+            value = node.value = _brought(value, placer, found, target)
         found.append(value)
+    if placer is not None:
+        note([node for node in nodes if node.value is not None])
     return found
 
 
-@lru_cache(maxsize=16)
-def full_name(target: str) -> str:
-    """Return "cuda:0" for "cuda"."""
-    from xyntra.targets.table import backend_named
-
-    backend = backend_named(target)
-    return backend.device_name(backend.locate(target)[1])
+def _brought(value: Any, placer: Callable[[Any], Any], kept: Sequence[Any], target: str) -> Any:
+    """Return a value copied to a device, with room for it beside `kept`."""
+    given = value.array if type(value) is HostCopy else value
+    return with_room(lambda: placer(given), (*kept, value), target)
 
 
 @lru_cache(maxsize=16)

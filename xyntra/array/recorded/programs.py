@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xyntra.array.recorded.graph import LazyNode
+from xyntra.array.recorded.placement import keeps_arrays
 from xyntra.array.recorded.reach import shallow_first
+from xyntra.array.recorded.residence import with_room
 from xyntra.compiler.driver import compile_source
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
@@ -36,13 +38,20 @@ class GraphProgram:
         places: for each input of it, the place of its value in what a call is given.
         given: how many values a call is given.
         single: whether it has one output.
+        target: on whose device arrays lie between calls; None where that is the host.
     """
 
-    __slots__ = ("every", "executable", "places", "plain", "single")
+    __slots__ = ("every", "executable", "places", "plain", "single", "target")
 
     def __init__(
-        self, executable: Executable, places: Sequence[int], given: int, single: bool
+        self,
+        executable: Executable,
+        places: Sequence[int],
+        given: int,
+        single: bool,
+        target: str | None = None,
     ) -> None:
+        self.target = target
         self.executable = executable
         self.places = tuple(places)
         self.single = single
@@ -51,6 +60,11 @@ class GraphProgram:
 
     def __call__(self, values: Sequence[Any]) -> Sequence[Any]:
         """Return the values of the outputs for those of leaves and changing numbers."""
+        if self.target is not None:
+            return with_room(lambda: self._run(values), values, self.target)
+        return self._run(values)
+
+    def _run(self, values: Sequence[Any]) -> Sequence[Any]:
         given = values if self.every else [values[place] for place in self.places]
         if self.plain is not None:
             plain = self.plain(given)
@@ -85,7 +99,8 @@ def compiled(
     names = {f"output{number}": f"v{graph.places[graph.leaves[leaf]]}" for number, leaf in aliases}
     executable = compile_source(source, Sizes(aliases=names), config)
     given = len(graph.leaves) + len(varying)
-    return GraphProgram(executable, places, given, len(outputs) == 1)
+    device = target if keeps_arrays(target) else None
+    return GraphProgram(executable, places, given, len(outputs) == 1, device)
 
 
 def program_of(

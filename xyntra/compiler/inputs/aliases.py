@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xyntra.dialects.aliases import ALIAS, input_names, output_names, set_result_text
+from xyntra.dialects.aliases import ALIAS, input_names, output_names, set_result_texts
 from xyntra.dialects.mlir import ir
 from xyntra.errors import InputError
 from xyntra.suggestions import did_you_mean
@@ -60,6 +60,7 @@ def mark_aliases(module: ir.Operation, aliases: Mapping[str, str]) -> None:
     outputs = {name: number for number, name in output_names(main).items()}
     inputs = {name: number for number, name in input_names(main).items()}
     type_ = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    texts: dict[int, str] = {}
     for output, name in aliases.items():
         if output not in outputs:
             raise _unknown("output", output, outputs)
@@ -67,7 +68,8 @@ def mark_aliases(module: ir.Operation, aliases: Mapping[str, str]) -> None:
             raise _unknown("input", name, inputs)
         number = outputs[output]
         _check_types(output, type_.results[number], name, type_.inputs[inputs[name]])
-        set_result_text(main, number, ALIAS, name)
+        texts[number] = name
+    set_result_texts(main, ALIAS, texts)
 
 
 def _check_types(output: str, result: ir.Type, name: str, argument: ir.Type) -> None:

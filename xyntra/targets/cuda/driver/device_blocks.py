@@ -20,6 +20,7 @@ class DeviceBlocks:
         held: bytes of blocks that arrays have.
         peak: the most that they had.
         waiting: bytes of blocks that wait to be taken again.
+        spilled: bytes that were moved to the host so far, for want of room.
         limit: the most bytes that all blocks may have; None for what the GPU has.
     """
 
@@ -28,6 +29,7 @@ class DeviceBlocks:
         self.held = 0
         self.peak = 0
         self.waiting = 0
+        self.spilled = 0
         self.limit: int | None = None
 
     def take(self, nbytes: int, stream: int) -> DeviceMemory:
