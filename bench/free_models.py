@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Builds ONNX networks with named dimensions: an encoder, a decoder and a convolutional network.
+"""Builds ONNX networks with named dimensions: an encoder, a decoder and the like.
 
 They are written out operator by operator, with weights drawn from a seed, so that neither PyTorch
 nor a download is needed.
@@ -23,6 +23,7 @@ DIMS = {
     "encoder": {"batch": range(1, 17), "seq": range(1, 513)},
     "decoder": {"batch": range(1, 9), "seq": range(1, 513)},
     "convolutions": {"batch": range(1, 33)},
+    "reductions": {"batch": range(1, 17), "seq": range(1, 513)},
 }
 """Ranges of the free dimensions of each model."""
 
@@ -158,6 +159,21 @@ def convolutions(widths: Sequence[int] = (64, 128, 256, 512), size: int = 224) -
     return net.model([picture], net.linear(flat, inner, 1000))
 
 
+def reductions(width: int = 768) -> onnx.ModelProto:
+    """Return the mean of the places of `x`, weighted by a softmax of `scores` along them."""
+    net = _Network()
+    weights = net.op("Softmax", "scores", axis=1)
+    column = net.op("Unsqueeze", weights, net.held(np.array([2])))
+    mean = net.op("ReduceMean", net.op("Mul", column, "x"), axes=[1], keepdims=0)
+    shapes: dict[str, list[int | str | None]] = {"x": ["batch", "seq", width]}
+    shapes["scores"] = ["batch", "seq"]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in shapes.items()
+    ]
+    return net.model(inputs, mean)
+
+
 def _tokens(name: str) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "seq"])
 
@@ -166,5 +182,6 @@ MODELS: dict[str, Callable[[], onnx.ModelProto]] = {
     "encoder": encoder,
     "decoder": decoder,
     "convolutions": convolutions,
+    "reductions": reductions,
 }
 """By name."""

@@ -128,6 +128,12 @@ def _joined(maker: Maker, name: str, shape: Shape) -> None:
         maker.op("Concat", [name, maker.random.choice(same)], wider, axis=axis)
 
 
+def _are_of_inputs(maker: Maker, shape: Shape) -> bool:
+    """Tell whether all sizes are numbers, or such as inputs have."""
+    known = {size for each in maker.inputs.values() for size in each}
+    return all(isinstance(size, int) or size in known for size in shape)
+
+
 def _with_past(maker: Maker, name: str, shape: Shape, axis: int) -> tuple[str, Shape]:
     """Put an input ahead that may have no elements."""
     past = f"past{len(maker.inputs)}"
@@ -139,13 +145,15 @@ def _with_past(maker: Maker, name: str, shape: Shape, axis: int) -> tuple[str, S
 
 def _after_past(maker: Maker, name: str, shape: Shape) -> None:
     axes = [axis for axis in _free_axes(shape) if _is_told(shape[axis])]
-    if axes:
+    if axes and _are_of_inputs(maker, shape):
         _with_past(maker, name, shape, maker.random.choice(axes))
 
 
 def _attention_to_past(maker: Maker, name: str, shape: Shape) -> None:
     """Attend to what an input holds, and to what follows it."""
-    if len(shape) > 1 and _is_told(shape[-2]) and isinstance(shape[-1], int):
+    if len(shape) < 2 or not _are_of_inputs(maker, shape):
+        return
+    if _is_told(shape[-2]) and isinstance(shape[-1], int):
         keys, found = _with_past(maker, name, shape, len(shape) - 2)
         order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
         turned = maker.node("Transpose", keys, perm=order)

@@ -27,6 +27,7 @@ from xyntra.passes.analysis.sizes.session import Guard, lowering, not_free
 from xyntra.passes.fallbacks import GENERIC_LOOPS
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emitters.families import choose_schedule, families_of
+from xyntra.passes.lower.gpu.emitters.nests import in_rounds
 from xyntra.passes.lower.gpu.launching.told_sizes import LaunchSizes
 from xyntra.passes.lower.gpu.stages.stage import stages_of
 from xyntra.passes.lower.gpu.to_gpu import to_gpu
@@ -38,9 +39,11 @@ __all__ = ["VARIANTS", "lower_free"]
 Code = TypeVar("Code")
 PLAIN = "loops"
 SAMPLE = "sample"
-VARIANTS = ("", SAMPLE, PLAIN)
+ROUNDS = "rounds"
+VARIANTS = ("", SAMPLE, ROUNDS, PLAIN)
 """How kernels are scheduled, in order of preference: as is best for usual sizes, as for the first
-sample, and as plain loops, which are right for all sizes."""
+sample, with the threads of a block going along rows in as many rounds as these are long, and as
+plain loops, which are right for all sizes."""
 
 
 def lower_free(
@@ -70,7 +73,8 @@ def lower_free(
         _give(each, schedules)
     agreement = agree(staged, symbols.samples, told=len(staged))
     if variant not in (SAMPLE, PLAIN):
-        schedules = _rescheduled(staged[0], agreement, symbols, device)
+        rounds = variant == ROUNDS
+        schedules = _rescheduled(staged[0], agreement, symbols, device, rounds=rounds)
 
     def make(instance: KernelAtSizes) -> tuple[Code, tuple[Guard, ...]]:
         module, function = instance.module, kernel_function(instance.module)
@@ -95,19 +99,35 @@ def _staged(module: ir.Operation, device: GpuDevice, variant: str) -> ir.Operati
 
 
 def _rescheduled(
-    staged: ir.Operation, agreement: Agreement, symbols: Symbols, device: GpuDevice
+    staged: ir.Operation,
+    agreement: Agreement,
+    symbols: Symbols,
+    device: GpuDevice,
+    *,
+    rounds: bool,
 ) -> list[Schedule | None]:
-    """Return the schedules that are best for usual sizes."""
+    """Return the schedules that are best for usual sizes; `rounds`, for rows of any length.
+
+    Raises:
+        CompileError: `kernel-not-free`, with `rounds` there are no others.
+    """
     copy = staged.clone().operation
     function = kernel_function(copy)
-    facts = agreement.numbers[0], symbols.samples[0], symbols.hints, symbols.ranges
+    sample = symbols.samples[0]  # at which no dimension disappears
+    hints = sample if rounds else symbols.hints
+    facts = agreement.numbers[0], sample, hints, symbols.ranges
     current = LaunchSizes(function, *facts, is_estimate=True)
     families = families_of(device)
     with kernel_named(function), copy.context, copy.location, lowering(current):
         chosen: list[Schedule | None] = []
+        changed = False
         for stage in stages_of(function):
             del stage.op.attributes["schedule"]
-            chosen.append(choose_schedule(stage, families, device))
+            own = choose_schedule(stage, families, device)
+            chosen.append((in_rounds(stage, device) if rounds else None) or own)
+            changed = changed or chosen[-1] != own
+    if rounds and not changed:
+        raise not_free("no rows are held in registers")
     return chosen
 
 

@@ -15,7 +15,7 @@ from onnx_models import make_model
 
 import xyntra
 from xyntra.targets.cpu import arenas
-from xyntra.targets.cpu.arenas import Arena, Arenas, Owner
+from xyntra.targets.cpu.arenas import Arenas, CallArena, Owner
 
 
 def test_an_arena_is_used_again_until_a_call_needs_more() -> None:
@@ -35,7 +35,7 @@ def test_tables_live_as_long_as_their_program_and_their_arena() -> None:
     class Tables:
         pass
 
-    arena: Arena[Tables] = Arena(64)
+    arena: CallArena[Tables] = CallArena(64)
     owners = [Owner(), Owner()]
     for owner in owners:
         assert arena.tables(owner) is None

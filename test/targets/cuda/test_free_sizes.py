@@ -160,3 +160,31 @@ def test_a_past_may_have_no_positions() -> None:
         weights /= weights.sum(-1, keepdims=True)
         for one, other in zip(found, (weights @ whole, whole, np.tanh(given[0])), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_and_columns_of_a_free_length_are_shared_by_threads() -> None:
+    """Blocks go along rows in rounds, and threads above one another along columns."""
+    node = onnx.helper.make_node
+    nodes = [
+        node("Softmax", ["x"], ["p"], axis=-1),
+        node("ReduceSum", ["z", "row"], ["r"], keepdims=0),
+        node("ReduceMean", ["y", "axis"], ["m"], keepdims=0),
+    ]
+    held = {"axis": np.array([1]), "row": np.array([1])}
+    inputs = {"x": ["batch", "seq"], "z": ["batch", "seq"], "y": ["batch", "seq", 24]}
+    model = make_model(nodes, inputs, ["p", "r", "m"], held)
+    settings = {"cache": False, "strict": True, "isolate": False, "jobs": 1}
+    dims = {"batch": range(1, 9), "seq": range(1, 301)}
+    exe = xyntra.compile(model, target="cuda:sm_90a", dims=dims, config=settings)
+    assert exe.plan.free is not None
+    for kernel in exe.plan.free.kernels:
+        assert kernel.words[0] != "loops"
+    for batch, seq in ((1, 1), (2, 2), (3, 33), (1, 300), (8, 131)):
+        rng = np.random.default_rng(batch * 1000 + seq)
+        x, z = (rng.standard_normal((batch, seq)).astype(np.float32) for _ in range(2))
+        y = rng.standard_normal((batch, seq, 24)).astype(np.float32)
+        p, r, m = run_sized(exe.artifact, [x, z, y], exe._weights, batch=batch, seq=seq)
+        weights = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+        np.testing.assert_allclose(p, weights / weights.sum(1, keepdims=True), rtol=1e-4)
+        np.testing.assert_allclose(r, z.sum(1, dtype=np.float64), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(m, y.mean(1, dtype=np.float64), rtol=1e-4, atol=1e-5)

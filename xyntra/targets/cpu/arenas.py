@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from xyntra.targets.cpu.memory import address_of, allocate
 
-__all__ = ["Arena", "Arenas", "Owner"]
+__all__ = ["Arenas", "CallArena", "Owner"]
 
 Tables = TypeVar("Tables")
 
@@ -21,7 +21,7 @@ class Owner:
     """Stands for a program, which has tables of its own that point into arenas."""
 
 
-class Arena(Generic[Tables]):
+class CallArena(Generic[Tables]):
     """The memory of one call at a time, and the tables of programs that point into it.
 
     Args:
@@ -59,19 +59,19 @@ class Arenas(Generic[Tables]):
     """
 
     def __init__(self) -> None:
-        self._idle: list[Arena[Tables]] = []
+        self._idle: list[CallArena[Tables]] = []
 
-    def take(self, nbytes: int) -> Arena[Tables]:
+    def take(self, nbytes: int) -> CallArena[Tables]:
         """Return an arena of `nbytes` or more; a smaller one is let go of."""
         try:
             found = self._idle.pop()
         except IndexError:
-            return Arena(nbytes)
+            return CallArena(nbytes)
         if found.nbytes >= nbytes:
             return found
         del found  # before there is another one
-        return Arena(nbytes)
+        return CallArena(nbytes)
 
-    def give(self, arena: Arena[Tables]) -> None:
+    def give(self, arena: CallArena[Tables]) -> None:
         """Take an arena back from a call that has ended."""
         self._idle.append(arena)

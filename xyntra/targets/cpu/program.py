@@ -17,7 +17,7 @@ from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
 from xyntra.plan.plan import Plan, Port, Step, numpy_dtype
 from xyntra.plan.storage.stored import contents
-from xyntra.targets.cpu.arenas import Arena, Arenas, Owner
+from xyntra.targets.cpu.arenas import Arenas, CallArena, Owner
 from xyntra.targets.cpu.interrupts import FLAG, interrupts, is_supported
 from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.memory import address_of, allocate
@@ -219,12 +219,14 @@ class CpuProgram:
                 self._fixed[buffer] = allocate(self.plan.buffers[buffer].nbytes)
         if steps:
             self.team.assemble()
-            arena: Arena[_Context] = Arena(self._layout.nbytes)  # which must outlive the run
+            arena: CallArena[_Context] = CallArena(
+                self._layout.nbytes
+            )  # which must outlive the run
             context = _Context(self, steps, arena.address)
             context.table.run()
         self._copies.fill(self._library, self._fixed)
 
-    def _acquire(self) -> tuple[Arena[_Context], _Context]:
+    def _acquire(self) -> tuple[CallArena[_Context], _Context]:
         self.team.assemble()
         arena = self._arenas.take(self._layout.nbytes)
         context = arena.tables(self._owner)

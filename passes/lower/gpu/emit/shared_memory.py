@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
+from xyntra.passes.analysis.sizes.size import most_of
 from xyntra.passes.lower.gpu.device import GpuDevice
 
 ALIGNMENT = 16
@@ -68,7 +69,8 @@ class SharedMemory:
         return self._kept[key]
 
     def row(self, size: int, element: ir.Type) -> ir.Value | None:
-        """Return memory for a row of `size` elements, None where too little is left."""
+        """Return memory for a row of at most `size` elements, None where too little is left."""
+        size = most_of(size)
         nbytes = size * ITEM_BYTES.get(str(element), 8)
         room = self.device.static_bytes - _RESERVED
         if str(element) not in ITEM_BYTES or self.used + nbytes > room:

@@ -11,6 +11,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.loops.loop_builder import Position, index
 from xyntra.passes.lower.loops.shared_constants import integer_constant
 
@@ -157,7 +158,7 @@ def strided_loop(
         What is carried after the thread's last iteration.
     """
     first = thread_number()
-    if count <= threads and not carried:
+    if not carried and not isinstance(count, Size) and count <= threads:
         with below(first, count, always=count == threads):
             body(first)
         return []

@@ -142,6 +142,17 @@ def _choose(subject: Nests, device: GpuDevice) -> Schedule:
     return Schedule.told("pointwise", pointwise_tile(nest))
 
 
+def in_rounds(stage: Stage, device: GpuDevice) -> Schedule | None:
+    """Return a schedule with which a block goes along rows of any length; None where none does."""
+    subject = _read(stage)
+    if subject is None or subject.only is not None or column_group(subject.nests) is not None:
+        return None
+    if side_by_side_length(subject.nests, device) == len(subject.nests):
+        return None
+    threads = row_threads(subject.nests, device)
+    return Schedule.told("rows", ThreadChoices(threads)) if threads else None
+
+
 def _plan_columns(subject: Nests, choices: ColumnChoices, device: GpuDevice) -> Code:
     group = column_group(subject.nests)
     if group is None:

@@ -17,6 +17,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.size import Size
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
@@ -158,13 +159,18 @@ class _Column:
         length, step = self.strips.length, self.strips.above * _TOGETHER
         whole = length // step * step
         value = broadcast(self.group.combiner.start(), self.strips.lanes)
-        if whole:
+        if isinstance(length, Size) or whole:
             built = scf.ForOp(i32(0), i32(whole), i32(step), [value])
             with ir.InsertionPoint(built.body):
                 scf.YieldOp([self._several(built.induction_variable, built.inner_iter_args[0])])
             value = built.results[0]
+        if isinstance(length, Size):
+            rest = scf.ForOp(i32(whole), i32(length), i32(self.strips.above), [value])
+            with ir.InsertionPoint(rest.body):
+                scf.YieldOp([self._last(rest.induction_variable, rest.inner_iter_args[0])])
+            return rest.results[0]
         for first in range(whole, length, self.strips.above):
-            value = self._last(first, value)
+            value = self._last(i32(first), value)
         return value
 
     def _several(self, first: ir.Value, carried: ir.Value) -> ir.Value:
@@ -174,9 +180,9 @@ class _Column:
             carried = self._add(values, carried)
         return carried
 
-    def _last(self, first: int, value: ir.Value) -> ir.Value:
+    def _last(self, first: ir.Value, value: ir.Value) -> ir.Value:
         """Combine an element behind the last whole step, where there is one for this thread."""
-        number, last = arith.addi(self.above, i32(first)), i32(self.strips.length - 1)
+        number, last = arith.addi(self.above, first), i32(self.strips.length - 1)
         is_there = arith.cmpi(arith.CmpIPredicate.ule, number, last)
         after = self._add(self._values(arith.minui(number, last)), value)
         return arith.select(is_there, after, value)

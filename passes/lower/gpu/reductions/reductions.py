@@ -12,6 +12,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.block_reduce import block_reduce
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
@@ -78,6 +79,7 @@ def emit_reduction(nest: LinearNest, threads: int, shared: SharedMemory) -> Laun
 def block_threads(length: int, device: GpuDevice) -> int:
     """Return how many threads take a row of `length` elements together."""
     threads, most = device.subgroup, min(_THREADS * 2, device.block_threads)
+    length = hint_of(length)
     while threads < most and threads * 8 <= length:
         threads *= 2
     return threads

@@ -56,7 +56,8 @@ def _copies(buffer: ir.Value, work: Sequence[ir.Operation]) -> list[ir.Operation
     first = work.index(writers[0])
     if list(work[first : first + len(writers)]) != writers:
         return []
-    return writers if any(op not in writers and reduces(op) for op in touching) else []
+    readers = [op for op in touching if op not in writers and op.name == "linalg.generic"]
+    return writers if any(map(reduces, readers)) else []
 
 
 def _replaced(copies: Sequence[ir.Operation]) -> ir.Operation | None:
