@@ -44,9 +44,7 @@ _VECTOR_BYTES = 16  # of one store
 _WIDEST_ITEM = 2  # bytes: a warp's stores of longer elements fill whole sectors as they are
 _LONGEST = 8  # elements of a thread
 _SHORTEST = 4
-_MOST_COST = (
-    24  # instructions for the value of an element: what takes longer wants threads, not long stores
-)
+_MOST_COST = 24  # instructions for an element: what takes longer wants more threads
 
 
 def run_lanes(nest: LinearNest) -> int:

@@ -9,6 +9,7 @@ are wanted never enter it: what has entered is sorted, and cut, whenever the mem
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -59,6 +60,12 @@ class BlockKeys:
     def __post_init__(self) -> None:
         self.words = self.shared.allocate(self.capacity, self.type)
         self.thread = thread_number()
+
+    def first(self, capacity: int) -> BlockKeys:
+        """Return so many keys, a power of two, that lie in the same memory."""
+        found = copy(self)
+        found.capacity = capacity
+        return found
 
     @property
     def type(self) -> ir.Type:
@@ -267,7 +274,7 @@ class _Selection:
     def _find_limit(self, first: ir.Value) -> None:
         """Let no key enter that is worse than the best ones of as many threads as are wanted."""
         keys, step = self._keys, self._keys.threads
-        few = BlockKeys(step, step, keys.shared, keys.bits)
+        few = keys.first(step)
         built = scf.ForOp(first, self._end, i32(step * EACH), [keys.worst])
         with ir.InsertionPoint(built.body):
             own = arith.addi(built.induction_variable, keys.thread)

@@ -62,3 +62,36 @@ func.func @elementwise(%x: memref<4x16xf32>, %y: memref<4x16xf32>) {
   }
   return
 }
+
+// -----
+
+// Loops that are no linalg.generic read what others have filled: nothing is known of them.
+// CHECK-LABEL: func.func @other_loops(
+// CHECK-COUNT-2: linalg.generic
+// CHECK: scf.for
+// CHECK: return
+func.func @other_loops(%x: memref<2x8xf32>, %y: memref<16xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 16 : index
+  %t = memref.alloc() : memref<16xf32>
+  %a = memref.reinterpret_cast %x to offset: [0], sizes: [8], strides: [1] : memref<2x8xf32> to memref<8xf32, strided<[1]>>
+  %b = memref.reinterpret_cast %x to offset: [8], sizes: [8], strides: [1] : memref<2x8xf32> to memref<8xf32, strided<[1], offset: 8>>
+  %p = memref.subview %t[0] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1]>>
+  %q = memref.subview %t[8] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1], offset: 8>>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%b : memref<8xf32, strided<[1], offset: 8>>) outs(%p : memref<8xf32, strided<[1]>>) {
+  ^bb0(%in: f32, %o: f32):
+    linalg.yield %in : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%a : memref<8xf32, strided<[1]>>) outs(%q : memref<8xf32, strided<[1], offset: 8>>) {
+  ^bb0(%in: f32, %o: f32):
+    linalg.yield %in : f32
+  }
+  scf.for %i = %zero to %end step %one {
+    %s = memref.load %t[%i] : memref<16xf32>
+    memref.store %s, %y[%i] : memref<16xf32>
+  }
+  return
+}
