@@ -174,7 +174,8 @@ def _failure(error: Exception) -> UnsupportedError:
             "torch-data-dependent",
             "the module's control flow or shapes depend on the values of tensors",
             cause=text,
-            hint="write the choice with torch.where, or leave that part outside of the module",
+            hint="write the choice with torch.where, or leave that part outside of the module;"
+            " torch.compile leaves it to PyTorch",
         )
     return UnsupportedError(
         "torch-export",
