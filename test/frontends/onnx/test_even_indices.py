@@ -15,7 +15,7 @@ from xyntra.frontends.onnx.file.patterns import EvenValues, pattern_of
 
 
 def _grid(shape: tuple[int, ...], first: int, steps: tuple[int, ...]) -> np.ndarray:
-    return EvenValues(first, steps).array(shape)
+    return first + np.tensordot(steps, np.indices(shape), axes=1)
 
 
 def _gathering(indices: np.ndarray, shape: tuple[int, ...], axis: int) -> bytes:

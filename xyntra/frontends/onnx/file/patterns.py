@@ -9,9 +9,12 @@ apart, so that little of a file is read.
 from __future__ import annotations
 
 import math
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from itertools import product
+from operator import mul
+from typing import Literal
 
 from xyntra.errors import ModelError
 from xyntra.frontends.weight_types import DTYPE_BITS
@@ -28,7 +31,9 @@ __all__ = [
 
 _MOST_BYTES = 1 << 28
 _MOST_EVEN_BYTES = 1 << 25
-_MOST_DISTANCE = 1 << 31
+_MOST_DISTANCE = 1 << 31  # from 0
+_CODES: dict[str, Literal["i", "q"]] = {"int32": "i", "int64": "q"}
+"""Of integers in memory, as `struct` has them."""
 _FIRST_BYTES, _STEP_BYTES = 64, 1 << 20
 
 
@@ -80,13 +85,13 @@ class EvenValues:
         """What `pattern_of` reads."""
         return " ".join(map(str, ("even", self.first, *self.steps)))
 
-    def array(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return the elements of a tensor of a shape."""
-        found = np.full(shape, self.first, np.int64)
-        for axis, (size, step) in enumerate(zip(shape, self.steps, strict=True)):
-            places = np.arange(size, dtype=np.int64) * step
-            found += places.reshape([size if d == axis else 1 for d in range(len(shape))])
-        return found
+    def rows(self, shape: Sequence[int]) -> Iterator[range]:
+        """Yield what the rows of the last dimension hold; one number stands for equal ones."""
+        *outer, length = shape
+        for place in product(*map(range, outer)):
+            start = self.first + sum(map(mul, place, self.steps))
+            step = self.steps[-1]
+            yield range(start, start + step * length, step) if step else range(start, start + 1)
 
 
 Pattern = TriangularValues | EvenValues
@@ -118,7 +123,7 @@ def find_pattern(source: WeightSource, ref: WeightRef) -> Pattern | None:
         found = _triangles(stored, size, rows, columns)
         if found is not None:
             return found
-    return _even(stored, ref) if ref.dtype in ("int32", "int64") else None
+    return even_values(stored, ref.dtype, ref.shape) if ref.dtype in _CODES else None
 
 
 def _is_uniform(stored: memoryview, element: bytes) -> bool:
@@ -131,23 +136,33 @@ def _is_uniform(stored: memoryview, element: bytes) -> bool:
     return True
 
 
-def _even(stored: memoryview, ref: WeightRef) -> EvenValues | None:
-    if ref.nbytes > _MOST_EVEN_BYTES or not ref.shape:
-        return None
-    return even_values(np.frombuffer(stored, ref.dtype).reshape(ref.shape))
+def even_values(stored: memoryview, dtype: str, shape: Sequence[int]) -> EvenValues | None:
+    """Return integers at even distances as what they are; None for others, and for none at all.
 
-
-def even_values(values: np.ndarray) -> EvenValues | None:
-    """Return integers at even distances as what they are; None for others, and for none at all."""
-    if not values.ndim or not values.size:
+    Args:
+        stored: their bytes.
+        dtype: int32 or int64.
+        shape: of the tensor.
+    """
+    if not shape or not all(shape) or len(stored) > _MOST_EVEN_BYTES:
         return None
-    first = int(values.flat[0])
-    ends = np.eye(values.ndim, dtype=int) * (np.array(values.shape) > 1)
-    steps = tuple(int(values[tuple(each)]) - first for each in ends)
-    if max(map(abs, (first, *steps))) >= _MOST_DISTANCE:
+    code = _CODES[dtype]
+    numbers = stored.cast(code)
+    apart = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    steps = [
+        numbers[n] - numbers[0] if size > 1 else 0 for n, size in zip(apart, shape, strict=True)
+    ]
+    found = EvenValues(numbers[0], tuple(steps))
+    reach = [step * (size - 1) for step, size in zip(steps, shape, strict=True)]
+    least, largest = (found.first + sum(end(0, each) for each in reach) for end in (min, max))
+    if max(-least, largest) >= _MOST_DISTANCE:
         return None
-    found = EvenValues(first, steps)
-    return found if np.array_equal(found.array(values.shape), values) else None
+    length = shape[-1]
+    for number, row in enumerate(found.rows(shape)):
+        expected = array(code, row) * (length // len(row))
+        if numbers[number * length : (number + 1) * length] != memoryview(expected):
+            return None
+    return found
 
 
 def _triangles(stored: memoryview, size: int, rows: int, columns: int) -> TriangularValues | None:

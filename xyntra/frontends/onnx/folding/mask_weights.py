@@ -65,7 +65,8 @@ class MaskWeights:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).name
         pattern = _pattern(tensor)
         if not isinstance(pattern, TriangularValues):
-            return pattern.array(tuple(shape)).astype(dtype)
+            rows = [np.broadcast_to(np.array(row), shape[-1:]) for row in pattern.rows(shape)]
+            return np.reshape(rows, shape).astype(dtype)
         lower, upper = (
             np.frombuffer(each, dtype_of(dtype))[0].item()
             for each in (pattern.lower, pattern.upper)

@@ -58,7 +58,7 @@ def take(b: TensorBuilder, x: Tensor, indices: Operand, axis: int) -> Tensor:
             starts = [int(indices.flat[0]) if d == axis else 0 for d in range(x.rank)]
             steps = [step if d == axis else 1 for d in range(x.rank)]
             return b.reshape(b.slice(x, starts, sizes, steps), shape)
-        even = even_values(indices) if indices.ndim > 1 and prod(shape) else None
+        even = _even_places(indices) if indices.ndim > 1 and prod(shape) else None
         if even is not None and min(even.steps) >= 0:
             return _read_evenly(b, x, shape, axis, even)
     tensor = b.tensor(indices)
@@ -78,6 +78,11 @@ def _constant_step(indices: np.ndarray) -> int | None:
         return 1 if indices.size else None
     steps = np.diff(indices.reshape(-1))
     return int(steps[0]) if steps[0] and (steps == steps[0]).all() else None
+
+
+def _even_places(indices: np.ndarray) -> EvenValues | None:
+    places = np.ascontiguousarray(indices, np.int64)
+    return even_values(places.data.cast("B"), "int64", places.shape)
 
 
 def _read_evenly(
