@@ -23,13 +23,17 @@ _FUNCTION = "func.func"
 def can_move(loop: ir.Operation) -> bool:
     """Tell whether every value that `loop` takes from outside fits a word or can be made again."""
     waiting = [value for value in _values_before(loop) if not _can_take(value)]
+    known = set(waiting)  # else what two values are made of would be looked at twice, and so on
     while waiting:
         for use in waiting.pop().uses:
             user = use.owner.operation
             if _is_inside(user, loop):
                 return False
-            if _is_copied(user):
-                waiting.extend(user.results)
+            new = (
+                [value for value in user.results if value not in known] if _is_copied(user) else []
+            )
+            known.update(new)
+            waiting += new
     return True
 
 
