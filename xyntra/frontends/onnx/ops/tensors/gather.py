@@ -90,6 +90,11 @@ def _read_evenly(
 ) -> Tensor:
     """Frames of a dimension, which may overlap: an access that is linear in all their loops."""
     rank = len(shape)
+    if even.first == 0 and sorted(even.steps)[-2:] in ([1], [0, 1]):
+        # Whoever is read by the number of a loop has the extent of this loop in linalg.
+        count = shape[axis + even.steps.index(1)]
+        sizes = [count if d == axis else n for d, n in enumerate(x.shape)]
+        x = b.slice(x, [0] * x.rank, sizes, [1] * x.rank)
     with b.location:
         dims = [ir.AffineDimExpr.get(d) for d in range(rank)]
         place: ir.AffineExpr = ir.AffineConstantExpr.get(even.first)
