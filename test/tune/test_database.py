@@ -255,6 +255,7 @@ def test_several_processes_make_the_file_at_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _OPENER, str(tmp_path), str(time.time() + 1)]
     openers = [subprocess.Popen(command) for _ in range(4)]
     assert [each.wait(60) for each in openers] == [0, 0, 0, 0]
+    assert not list(tmp_path.glob("*.version-*"))  # set aside as of another version
 
 
 def test_several_processes_write_at_once(path: Path) -> None:

@@ -260,14 +260,15 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         """Open the file; one that cannot be used as a database is set aside first."""
+        seen = _identity(self.path)
         try:
             return self._connected()
         except sqlite3.DatabaseError as error:
             if not any(word in str(error) for word in _DAMAGED):
                 raise
-            self._set_aside("damaged", f"was damaged ({error})")
+            self._set_aside(seen, "damaged", f"was damaged ({error})")
         except _OtherVersion as error:
-            self._set_aside(f"version-{error}", f"is of another version ({error})")
+            self._set_aside(seen, f"version-{error}", f"is of another version ({error})")
         return self._connected()
 
     def _connected(self) -> sqlite3.Connection:
@@ -278,23 +279,29 @@ class Database:
             found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if found != "ok":
                 raise sqlite3.DatabaseError(f"malformed: {found}")
+            # Who opens a new file sees all of its tables or none, and its version with them. That a
+            # file can be written is found now, not after a search.
+            connection.execute("BEGIN IMMEDIATE")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
             if version != _FORMAT and (version or tables):
                 raise _OtherVersion(version)
-            with connection:
-                connection.executescript(_SCHEMA)
-                connection.execute(f"PRAGMA user_version={_FORMAT}")
-            # That a file can be written is found now, not after a search.
-            connection.execute("BEGIN IMMEDIATE")
-            connection.rollback()
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={_FORMAT}")
+            connection.commit()
             return connection
         except BaseException:
             connection.close()
             raise
 
-    def _set_aside(self, suffix: str, reason: str) -> None:
-        """Rename the file with those beside it; nothing of it is deleted."""
+    def _set_aside(self, seen: tuple[int, int] | None, suffix: str, reason: str) -> None:
+        """Rename the file with those beside it; nothing of it is deleted.
+
+        Where it is not the one that was `seen`, another process has been faster.
+        """
+        if _identity(self.path) != seen:
+            return
         stamp = time.strftime("%Y%m%d-%H%M%S")
         target = self.path.with_name(f"{self.path.name}.{suffix}-{stamp}-{os.getpid()}")
         os.rename(self.path, target)
@@ -311,6 +318,15 @@ class Database:
             cause=str(error),
             hint="another file: XYNTRA_TUNING_DATABASE",
         )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class _OtherVersion(Exception):

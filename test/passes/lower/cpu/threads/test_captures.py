@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether loops can become functions is found in time, however values are made of each other."""
+"""Tests that what a loop needs from around it is found in time, whatever depends on what."""
 
 from __future__ import annotations
 
