@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from operator import mul
@@ -85,14 +85,6 @@ class EvenValues:
         """What `pattern_of` reads."""
         return " ".join(map(str, ("even", self.first, *self.steps)))
 
-    def rows(self, shape: Sequence[int]) -> Iterator[range]:
-        """Yield what the rows of the last dimension hold; one number stands for equal ones."""
-        *outer, length = shape
-        for place in product(*map(range, outer)):
-            start = self.first + sum(map(mul, place, self.steps))
-            step = self.steps[-1]
-            yield range(start, start + step * length, step) if step else range(start, start + 1)
-
 
 Pattern = TriangularValues | EvenValues
 
@@ -157,12 +149,23 @@ def even_values(stored: memoryview, dtype: str, shape: Sequence[int]) -> EvenVal
     least, largest = (found.first + sum(end(0, each) for each in reach) for end in (min, max))
     if max(-least, largest) >= _MOST_DISTANCE:
         return None
-    length = shape[-1]
-    for number, row in enumerate(found.rows(shape)):
-        expected = array(code, row) * (length // len(row))
-        if numbers[number * length : (number + 1) * length] != memoryview(expected):
-            return None
-    return found
+    return found if _are_even(numbers, code, found, shape, apart) else None
+
+
+def _are_even(
+    numbers: memoryview, code: str, even: EvenValues, shape: Sequence[int], apart: Sequence[int]
+) -> bool:
+    """Compare the elements along the longest dimension at once, for all places in the others."""
+    longest = max(range(len(shape)), key=shape.__getitem__)
+    size, step, distance = shape[longest], even.steps[longest], apart[longest]
+    others = [range(1 if axis == longest else n) for axis, n in enumerate(shape)]
+    for place in product(*others):
+        start = even.first + sum(map(mul, place, even.steps))
+        expected = array(code, range(start, start + step * size, step) if step else [start] * size)
+        at = sum(map(mul, place, apart))
+        if numbers[at : at + distance * size : distance] != memoryview(expected):
+            return False
+    return True
 
 
 def _triangles(stored: memoryview, size: int, rows: int, columns: int) -> TriangularValues | None:

@@ -65,8 +65,10 @@ class MaskWeights:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).name
         pattern = _pattern(tensor)
         if not isinstance(pattern, TriangularValues):
-            rows = [np.broadcast_to(np.array(row), shape[-1:]) for row in pattern.rows(shape)]
-            return np.reshape(rows, shape).astype(dtype)
+            places = np.meshgrid(*map(np.arange, shape), indexing="ij", sparse=True)
+            steps = zip(places, pattern.steps, strict=True)
+            values = pattern.first + sum(place * step for place, step in steps)
+            return np.asarray(values).astype(dtype)
         lower, upper = (
             np.frombuffer(each, dtype_of(dtype))[0].item()
             for each in (pattern.lower, pattern.upper)
