@@ -50,7 +50,7 @@ class Operation:
 
     @property
     def result_dtype(self) -> str:
-        """Of the result."""
+        """The element type of the result."""
         return "i32" if self.dtype == "i8" else self.dtype
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from xyntra.passes.math.values import Float, Int, fma
 
-__all__ = ["Angle", "reduce_angle", "reduce_large_angle", "window"]
+__all__ = ["Angle", "nearer_or_farther", "reduce_angle", "reduce_large_angle", "window"]
 
 # For |n| < 2**13 quadrants; the products of the first three parts with n are exact.
 _CODY_WAITE_BOUND = 12867.0
@@ -57,7 +57,12 @@ def reduce_angle(x: Float) -> Angle:
     """Return the quadrant and the remainder of |x|."""
     magnitude = abs(x)
     near, far = _cody_waite(magnitude), _payne_hanek(magnitude)
-    is_near = magnitude < _CODY_WAITE_BOUND
+    return nearer_or_farther(magnitude, _CODY_WAITE_BOUND, near, far)
+
+
+def nearer_or_farther(magnitude: Float, bound: float, near: Angle, far: Angle) -> Angle:
+    """Return `near` below a bound and `far` elsewhere, with NaN for infinities and NaN."""
+    is_near = magnitude < bound
     remainder = is_near.select(near.remainder, far.remainder)
     return Angle(
         is_near.select_int(near.quadrant, far.quadrant),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from xyntra.passes.math.angles.reduce_angle import Angle, window
+from xyntra.passes.math.angles.reduce_angle import Angle, nearer_or_farther, window
 from xyntra.passes.math.double_float import fast_two_sum, two_product
 from xyntra.passes.math.values import Float, Int, fma
 
@@ -56,13 +56,7 @@ def reduce_angle(x: Float) -> Angle:
     """Return the quadrant and the remainder of |x|."""
     magnitude = abs(x)
     near, far = _cody_waite(magnitude), _payne_hanek(magnitude)
-    is_near = magnitude < _CODY_WAITE_BOUND
-    remainder = is_near.select(near.remainder, far.remainder)
-    return Angle(
-        is_near.select_int(near.quadrant, far.quadrant),
-        (magnitude < math.inf).select(remainder, math.nan),
-        is_near.select(near.correction, far.correction),
-    )
+    return nearer_or_farther(magnitude, _CODY_WAITE_BOUND, near, far)
 
 
 def _cody_waite(magnitude: Float) -> Angle:

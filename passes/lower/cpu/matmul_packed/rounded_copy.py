@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torch_mlir.dialects import arith
+
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.matmul_int8.dot_products import DotProduct
@@ -24,7 +26,6 @@ from xyntra.passes.lower.loops.memrefs import allocate
 __all__ = ["RoundedCopy"]
 
 _ROW, _CHUNK = 0, 1
-_AT_LEAST = 5  # arith's number of the comparison of signed integers
 
 
 @dataclass(frozen=True)
@@ -140,9 +141,7 @@ class RoundedCopy:
         places = [ir.IntegerAttr.get(word, WORD * lane) for lane in range(self.lanes)]
         value = ir.DenseElementsAttr.get(places, self._words)
         place = emit("arith.constant", [], self._words, value=value)
-        bits = ir.VectorType.get([self.lanes], ir.IntegerType.get_signless(1))
-        at_least = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _AT_LEAST)
-        is_new = emit("arith.cmpi", [place, met], bits, predicate=at_least)
+        is_new = arith.cmpi(arith.CmpIPredicate.sge, place, met)
         words = emit("vector.bitcast", [half], self._words)
         words = emit("arith.select", [is_new, words, splat(self._words, 0)], self._words)
         return emit("vector.bitcast", [words], self._bytes(1))

@@ -49,13 +49,14 @@ class RoundedProduct(BlockedProduct):
     def of(cls, found: PackedProduct) -> RoundedProduct | None:
         """Return `found` as such a product, or None where it is none."""
         accesses = dict(zip(found.nest.body.arguments, found.nest.inputs, strict=False))
+        read = BodyReader(found)
         for total, factor in _products(found):
-            terms = _terms(BodyReader(found), total)
+            terms = _terms(read, total)
             for scale, row_scale in both_orders(factor, "arith.mulf"):
                 scales = accesses.get(row_scale)
                 if terms is None or scales is None or scales.is_scalar or found.is_weight(scales):
                     continue
-                if not BodyReader(found).is_of_blocks(scale):
+                if not read.is_of_blocks(scale):
                     continue
                 low, high = (accesses[each] for each in terms.factors)
                 product = cls(found, terms.zero, scale, (low, high), scales)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torch_mlir.dialects import arith
+
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.matmul_packed.word_plan import WORD, WordProduct
@@ -83,10 +85,8 @@ class WordRows:
         size = WORD * self.lanes
         if self.product.column_bytes % size == 0:
             return None
-        bit = ir.IntegerType.get_signless(1)
-        at_least = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 9)
         met = integers.muli(chunk, index(size))
-        return emit("arith.cmpi", [word, met], bit, predicate=at_least)
+        return arith.cmpi(arith.CmpIPredicate.uge, word, met)
 
     def _element(self, row: ir.Value, byte: ir.Value, number: int) -> ir.Value:
         """Return what the body multiplies with integer `number` of a byte of a column."""
