@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from importlib import import_module
 
 _OURS = "xyntra.dialects.bindings"
@@ -46,13 +47,13 @@ def _prefer_our_bindings() -> None:
 
 
 def _hash_by_address() -> None:
-    address = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)(
+    pointer_in: Callable[[object, bytes], int] = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )
     name = b"torch_mlir.ir.Operation._CAPIPtr"
 
     def of_operation(op: ir.Operation) -> int:
-        return int(address(op._CAPIPtr, name))
+        return pointer_in(op._CAPIPtr, name)
 
     ir.Operation.__hash__ = of_operation
     ir.OpView.__hash__ = lambda view: of_operation(view.operation)

@@ -67,10 +67,14 @@ class PackWeights:
 
 def _product_of(op: ir.Operation, static: StaticValues) -> MatrixProduct | None:
     """Return `op` where it is a product of what a call computes with a matrix known at load."""
-    if len(op.operands) != 3:
+    operands = list(op.operands)
+    known = [value in static for value in operands[:2]]
+    if len(operands) != 3 or sum(known) != 1:
         return None
-    known = [value in static for value in list(op.operands)[:2]]
-    return MatrixProduct.of(op, known.index(True)) if sum(known) == 1 else None
+    place = known.index(True)
+    # Most weights are arguments: nothing has dequantized them.
+    is_computed = owner_of(operands[place], "linalg.generic") is not None
+    return MatrixProduct.of(op, place) if is_computed else None
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,9 @@ def packed_product_of(op: ir.Operation) -> PackedMatmul | None:
 
     It is one if building the product of its operands gives the same operation.
     """
-    operands = list(op.operands)
-    if len(op.results) != 1 or len(op.attributes["iterator_types"]) != _LOOPS:
+    if len(op.attributes["iterator_types"]) != _LOOPS or len(op.results) != 1:
         return None
+    operands = list(op.operands)
     initial = constant_of_fill(operands[-1])
     if not isinstance(initial, ir.FloatAttr) or initial.value != 0:
         return None

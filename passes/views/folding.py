@@ -68,11 +68,9 @@ class Folding:
         """Rewrite the block."""
         # First, since it builds operations to compare with: what reads packed weights reads them,
         # and their scales, in the order that its lowering expects.
-        generics = [view.operation for view in self.block.operations]
-        self.packed.update(
-            op for op in generics if op.name == "linalg.generic" and packed_product_of(op)
-        )
         ops = [view.operation for view in self.block.operations]
+        generics = (op for op in ops if op.name == "linalg.generic")
+        self.packed.update(op for op in generics if packed_product_of(op))
         copies = [op for op in ops if is_copy(op, self.interned)]
         for op in copies:
             sources = move_of(op, self.interned)

@@ -14,9 +14,10 @@ Sources = Sequence[int | None]
 
 def is_copy(op: ir.Operation, interned: Interned) -> bool:
     """Tell whether `op` only moves data."""
-    if op.name == "linalg.generic":
-        return moving_map(op, interned) is not None
-    return bool(op.name == "linalg.transpose") and len(op.results) == 1
+    name = op.name
+    if name == "linalg.generic":
+        return _moving_map(op, interned) is not None
+    return bool(name == "linalg.transpose") and len(op.results) == 1
 
 
 def move_of(op: ir.Operation, interned: Interned) -> Sources | None:
@@ -43,8 +44,10 @@ def move_of(op: ir.Operation, interned: Interned) -> Sources | None:
 
 def moving_map(op: ir.Operation, interned: Interned) -> Map | None:
     """The map by which `op`, a linalg.generic, reads the only tensor that it copies."""
-    if op.name != "linalg.generic":
-        return None
+    return _moving_map(op, interned) if op.name == "linalg.generic" else None
+
+
+def _moving_map(op: ir.Operation, interned: Interned) -> Map | None:
     maps = interned.maps_of(op)
     if not maps.moving or any(interned.reductions_of(op)) or len(op.results) != 1:
         return None

@@ -26,8 +26,13 @@ class SlidingWindow:
 
 def window_of(op: ir.Operation, interned: Interned) -> SlidingWindow | None:
     """What `op`, a linalg.generic with reductions, is; None if it is no window over channels."""
+    window = _window_of_maps(op, interned)
+    return None if window is None or body_uses(op, "linalg.index") else window
+
+
+def _window_of_maps(op: ir.Operation, interned: Interned) -> SlidingWindow | None:
     maps = interned.maps_of(op).items
-    if len(maps) != 3 or len(op.results) != 1 or body_uses(op, "linalg.index"):
+    if len(maps) != 3 or len(op.results) != 1:
         return None
     read, weights, written = maps
     if not read or not written or not all(isinstance(item, int) for item in written):

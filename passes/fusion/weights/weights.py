@@ -101,8 +101,9 @@ def static_reductions(block: ir.Block) -> Iterator[tuple[ir.Operation, StaticVal
     static = StaticValues(block)
     for index, view in enumerate(list(block.operations)):
         op = view.operation
-        static.add(index, op, op.name)
-        if op.name == "linalg.generic" and static.reductions.has(op):
+        name = op.name
+        static.add(index, op, name)
+        if name == "linalg.generic" and static.reductions.has(op):
             yield op, static
 
 

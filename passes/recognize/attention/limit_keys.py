@@ -15,10 +15,10 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.dialects.tensors.positions import Position
-from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.analysis.owners import constant_attribute
 from xyntra.passes.analysis.states import updated_by_loops
 from xyntra.passes.analysis.views import RESHAPES, origin_of
+from xyntra.passes.analysis.walking import outside_bodies
 from xyntra.passes.recognize.attention.places import linear, unflatten
 from xyntra.passes.registry import register_pass
 
@@ -43,7 +43,7 @@ class LimitKeys:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every attention of `module`."""
         with module.context:
-            for op in operations_named(module, OP):
+            for op in [op for op in outside_bodies(module) if op.name == OP]:
                 _limit(op)
 
 

@@ -31,7 +31,8 @@ class Ties:
         if not any(self._interned.reductions_of(op)):
             return None
         if op not in self._windows:
-            self._windows[op] = window_of(op, self._interned) if self.has_maps(op) else None
+            window = window_of(op, self._interned)
+            self._windows[op] = window if window is not None and self.has_maps(op) else None
         return self._windows[op]
 
     def has_maps(self, op: ir.Operation) -> bool:
