@@ -6,7 +6,8 @@ xyntra.compile(module, inputs) and through torch.compile(backend="xyntra"), or w
 torchscript through a file of its trace, each in a process of its own, and is compared with eager
 PyTorch: right is within 1e-4 of the largest element, in float32. What PyTorch runs is named. With
 --times, the seconds from a module to its first result, without and with what caches keep, and the
-milliseconds of a call stand beside Inductor's. The exit status is 1 where one is neither right nor
+milliseconds of a call stand beside Inductor's, by the clock and as time of processors, which other
+programs disturb less. The exit status is 1 where one is neither right nor
 refused with a reason.
 """
 
@@ -36,6 +37,8 @@ Row = dict[str, Any]
 _CHECKED = ("compile", "torch.compile")
 _OURS = (*_CHECKED, "torchscript")
 _TIMED = ("compile", "torch.compile", "inductor", "eager")
+_TIMES = ("first_result_s", "again_s", "call_ms")
+_TIMES += ("first_result_cpu_s", "again_cpu_s", "call_cpu_ms")
 _LIBRARIES = ("torch", "transformers", "timm", "torchvision")
 
 
@@ -109,6 +112,8 @@ def _rows(architecture: Architecture, entrance: str, options: argparse.Namespace
         if options.times and row["status"] == "right" and entrance != "eager":
             again = _child(architecture, entrance, config, options)
             row["again_s"] = again.get("first_result_s")
+            row["again_cpu_s"] = again.get("first_result_cpu_s")
+            row["load"] = round(os.getloadavg()[0], 2)
     return row
 
 
@@ -152,7 +157,7 @@ def _report(rows: Sequence[Row], options: argparse.Namespace) -> int:
         print(f"{entrance}: {', '.join(f'{n} {what}' for what, n in counts.most_common())}")
     if options.times:
         for entrance in ("compile", "torch.compile"):
-            for key in ("first_result_s", "again_s", "call_ms"):
+            for key in _TIMES:
                 print(f"{entrance} of inductor, {key}: {_ratio(rows, entrance, key)}")
     fine = ("right", "refused")
     return 0 if all(row["status"] in fine for row in rows if row["entrance"] in _OURS) else 1

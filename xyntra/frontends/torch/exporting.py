@@ -18,6 +18,7 @@ from torch.fx import _lazy_graph_module
 
 from xyntra.errors import InputError, ModelError, UnsupportedError, XyntraError
 from xyntra.frontends.torch.complex_pairs.programs import real_program
+from xyntra.frontends.torch.decomposing.table import own_decompositions
 from xyntra.frontends.torch.reducing.programs import ReducedProgram, reduce_program
 
 __all__ = ["decomposed", "export_module", "load_program"]
@@ -119,6 +120,7 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     for name in _KEPT:
         table.pop(getattr(torch.ops.aten, name).default, None)
     table.update(get_decompositions([getattr(torch.ops.aten, name) for name in _MORE]))
+    table.update(own_decompositions())
     return table
 
 

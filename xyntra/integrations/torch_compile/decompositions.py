@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch._decomp import core_aten_decompositions, get_decompositions
 
+from xyntra.frontends.torch.decomposing.table import own_decompositions
+
 __all__ = ["decompositions"]
 
 _KEPT = """
@@ -118,6 +120,6 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     """Return PyTorch's decompositions to core ATen, but for operators that are kept."""
     more = get_decompositions([getattr(torch.ops.aten, name) for name in _MORE])
     own = {getattr(torch.ops.aten, name).default: rule for name, rule in _OWN.items()}
-    table = {**core_aten_decompositions(), **more, **own}
+    table = {**core_aten_decompositions(), **more, **own_decompositions(), **own}
     kept = {getattr(torch.ops.aten, name) for name in _KEPT.split()}
     return {op: rule for op, rule in table.items() if getattr(op, "overloadpacket", op) not in kept}
