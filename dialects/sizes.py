@@ -10,9 +10,10 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Union
 
-__all__ = ["Bounds", "Expr", "constant", "parse", "symbol"]
+__all__ = ["Bounds", "Expr", "ProductLimit", "constant", "parse", "symbol"]
 
 _MOST_TEXT = 4000
 
@@ -20,6 +21,19 @@ Bounds = tuple[int, int]
 """The least and the largest value."""
 Atom = Union[str, "_Divided"]
 Monomial = tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class ProductLimit:
+    """The largest product of some symbols, each of which may be large where others are small."""
+
+    names: tuple[str, ...]
+    most: int
+
+    @property
+    def product(self) -> Expr:
+        """The product of the symbols."""
+        return Expr(((tuple(sorted(self.names)), 1),))
 
 
 @dataclass(frozen=True)
@@ -46,9 +60,9 @@ class _Divided:
         dividend, divisor = self.dividend.replaced(known), self.divisor.replaced(known)
         return dividend // divisor if self.kind == "//" else dividend % divisor
 
-    def bounds(self, ranges: Mapping[str, Bounds]) -> Bounds:
-        low, high = self.dividend.bounds(ranges)
-        least, most = self.divisor.bounds(ranges)
+    def bounds(self, ranges: Mapping[str, Bounds], limit: ProductLimit | None = None) -> Bounds:
+        low, high = self.dividend.bounds(ranges, limit)
+        least, most = self.divisor.bounds(ranges, limit)
         if self.kind == "%":
             return 0, max(0, most - 1)
         divisors = [max(1, least), max(1, most)]
@@ -193,18 +207,18 @@ class Expr:
             return None
         return factor, rest
 
-    def bounds(self, ranges: Mapping[str, Bounds]) -> Bounds:
+    def bounds(self, ranges: Mapping[str, Bounds], limit: ProductLimit | None = None) -> Bounds:
         """Return numbers that the value is never below, and never above."""
         shared = self._shared_atom() if len(self.terms) > 1 else None
         if shared is not None:
             # Of x*y - x it matters that both terms have the same x.
             rest = self // Expr((((shared,), 1),))
-            return _product(rest.bounds(ranges), _ends(shared, ranges))
+            return _product(rest.bounds(ranges, limit), _ends(shared, ranges, limit))
         least = most = 0
         for atoms, factor in self.terms:
             found = factor, factor
-            for atom in atoms:
-                found = _product(found, _ends(atom, ranges))
+            for ends in _factors(atoms, ranges, limit):
+                found = _product(found, ends)
             least, most = least + found[0], most + found[1]
         return least, most
 
@@ -224,8 +238,22 @@ def symbol(name: str) -> Expr:
     return Expr((((name,), 1),))
 
 
-def _ends(atom: Atom, ranges: Mapping[str, Bounds]) -> Bounds:
-    return ranges[atom] if isinstance(atom, str) else atom.bounds(ranges)
+def _factors(
+    atoms: Monomial, ranges: Mapping[str, Bounds], limit: ProductLimit | None
+) -> list[Bounds]:
+    """Return the bounds of the factors of a product, of those that a limit has together."""
+    rest, found = list(atoms), list[Bounds]()
+    if limit is not None and all(name in rest for name in limit.names):
+        for name in limit.names:
+            rest.remove(name)
+        least = prod(ranges[name][0] for name in limit.names)
+        most = prod(ranges[name][1] for name in limit.names)
+        found.append((least, max(least, min(most, limit.most))))
+    return [*found, *(_ends(atom, ranges, limit) for atom in rest)]
+
+
+def _ends(atom: Atom, ranges: Mapping[str, Bounds], limit: ProductLimit | None) -> Bounds:
+    return ranges[atom] if isinstance(atom, str) else atom.bounds(ranges, limit)
 
 
 def _product(one: Bounds, other: Bounds) -> Bounds:

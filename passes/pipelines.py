@@ -46,6 +46,8 @@ _PACKED = ("w4", "w4a8", "w8")
 _QUANTIZE = "quantize-weights"
 _QUANTIZE_PRODUCTS = "quantize-products"
 _WIDEN = "widen-contractions"
+_ANY_ROWS = 1 << 40
+"""More rows than a tensor has."""
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -187,6 +189,7 @@ def fusion_pipeline(
     fast_math: bool,
     target: TargetName = DEFAULT,
     fold_norms: bool = True,
+    folds_any: bool = False,
     precision: str = "f32",
     merge_gates: bool = False,
     narrow_io: bool = False,
@@ -198,6 +201,7 @@ def fusion_pipeline(
         fast_math: whether it may change the results' rounding.
         target: has steps of its own.
         fold_norms: whether norms are folded into products, on targets that do it.
+        folds_any: whether those of many rows are, too: where sizes are free, there may be few.
         precision: what contractions of f32 compute in: "f32", "tf32" on tensor cores, or "f16" or
             "bf16", in which tensors are stored, too; or "int8", in which products with weights are
             computed; or "w4" or "w8", in which weights are stored, or "w4a8", in which rows that
@@ -211,6 +215,8 @@ def fusion_pipeline(
     options: dict[str, list[str]] = {}
     if fast_math:
         options[_EGRAPH] = ["math=fast"]
+    if folds_any:
+        options["fold-norms"] = [f"max-rows={_ANY_ROWS}"]
     if precision == "tf32":
         options["order-weights"] = [f"precision={precision}"]
     if merge_gates:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from xyntra.dialects.sizes import Expr, constant, parse, symbol
+from xyntra.dialects.sizes import Expr, ProductLimit, constant, parse, symbol
 
 RANGES = {"b": (1, 8), "s": (1, 60)}
 
@@ -45,3 +45,20 @@ def test_what_divides_is_divided() -> None:
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expression"):
         parse(text)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_hold_where_a_product_of_sizes_is_limited(seed: int) -> None:
+    random, limit = Random(seed), ProductLimit(("b", "s"), 64)
+    expression = _drawn(random, 4)
+    low, high = expression.bounds(RANGES, limit)
+    for b in range(1, 9):
+        for s in range(1, 61):
+            if b * s <= limit.most:
+                assert low <= expression.at({"b": b, "s": s}) <= high
+
+
+def test_a_limit_tells_more_than_ranges() -> None:
+    tiles = (symbol("b") * symbol("s") + constant(63)) // constant(64) * constant(12)
+    assert tiles.bounds(RANGES) == (12, 96)
+    assert tiles.bounds(RANGES, ProductLimit(("b", "s"), 128)) == (12, 24)

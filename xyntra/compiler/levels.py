@@ -222,6 +222,7 @@ def _pipelines(request: Request) -> tuple[str, ...]:
         egraph=request.egraph,
         fast_math=request.fast_math,
         fold_norms=request.fold_norms and Feature.MMA in features,
+        folds_any=request.is_sample,
         target=target,
         precision=request.precision,
         narrow_io=request.narrow_io,
@@ -244,7 +245,10 @@ def _pipelines(request: Request) -> tuple[str, ...]:
     stages = [prepare, fuse if request.fuse else form, kernels]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]
     elements = [element for stage in wanted for element in stage]
-    return tuple(without_passes(elements, dict(request.without)))
+    left_out = {name for name, _ in request.without}
+    if request.keeps_slices:
+        left_out.add("fold-slices")
+    return tuple(without_passes(elements, left_out))
 
 
 def _check_sizes(plan: Plan, limit: int) -> None:

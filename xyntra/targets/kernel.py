@@ -68,6 +68,7 @@ class FreeSource:
         variant: how schedules differ from what is best at the first sample: "", or a name of
             `xyntra.passes.lower.cpu.free_variants`.
         definitions: of sizes that others decide, expressions of these.
+        limit: symbols and what their product is at most, in a variant for small sizes.
     """
 
     texts: tuple[str, ...]
@@ -76,6 +77,7 @@ class FreeSource:
     ranges: dict[str, tuple[int, int]]
     variant: str = ""
     definitions: dict[str, str] = field(default_factory=dict)
+    limit: tuple[tuple[str, ...], int] | None = None
 
     def to_json(self) -> str:
         """Return what `from_json` reads."""
@@ -88,7 +90,8 @@ class FreeSource:
         ranges = {name: (low, high) for name, (low, high) in held["ranges"].items()}
         texts, samples = tuple(held["texts"]), tuple(held["samples"])
         rest = held["hints"], ranges, held["variant"], held["definitions"]
-        return cls(texts, samples, *rest)
+        limit = (tuple(held["limit"][0]), held["limit"][1]) if held["limit"] else None
+        return cls(texts, samples, *rest, limit)
 
 
 @dataclass(frozen=True)

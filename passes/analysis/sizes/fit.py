@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 
 from xyntra.dialects.sizes import Expr, constant, symbol
 
@@ -37,9 +37,9 @@ class Fitter:
     def fit(self, values: Sequence[int]) -> Expr | None:
         """Return an expression with these values; None where none of few terms has them.
 
-        One product with a number added, a sum of two products, or such a one times what has been
-        found before, or times a size with padding: there have to be more samples than these have
-        unknowns, so that each is also checked.
+        One product with a number added, a sum of two products or of two sizes and a number, or such
+        a one times what has been found before, or times a size with padding: there have to be more
+        samples than these have unknowns, so that each is also checked.
 
         Args:
             values: one for each sample.
@@ -79,7 +79,16 @@ class Fitter:
             if found is not None:
                 factor, start = found
                 return constant(factor) * product + constant(start)
-        return _two_products(values, self._summed)
+        return _two_products(values, self._summed) or self._shifted_sum(values)
+
+    def _shifted_sum(self, values: Sequence[int]) -> Expr | None:
+        """Return the sum of two sizes and a number, such as the place of the last of both."""
+        single = [each for each in self._products if len(each[0].terms[0][0]) == 1]
+        for (one, x), (other, y) in combinations(single, 2):
+            rest = {value - a - b for value, a, b in zip(values, x, y, strict=True)}
+            if len(rest) == 1:
+                return one + other + constant(rest.pop())
+        return None
 
     def _multiple(self, values: Sequence[int]) -> Expr | None:
         others = [(known, divisors) for divisors, known in self._found.items()]

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
+from math import log
 from types import MappingProxyType
 from typing import TypeVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.sizes import Bounds, Expr, parse
+from xyntra.dialects.sizes import Bounds, Expr, ProductLimit, parse
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.sizes.agreement import Agreement
 from xyntra.passes.analysis.sizes.session import Guard, not_free
@@ -26,6 +27,7 @@ __all__ = [
     "far_sizes",
     "holds",
     "made_alike",
+    "near_sizes",
     "numbers_at",
     "numbers_in",
     "text_at",
@@ -38,6 +40,10 @@ _SCALAR = re.compile(r"= arith\.constant [^<]*$")
 _LEAST = 11
 _EACH = 6
 """Sizes of a symbol that are looked at."""
+_LOOKED_AT, _STARTS = 600, 2
+"""Combinations of sizes near usual ones, and how many of them code is made at."""
+_RATIO, _POWERS, _CLOSE = 1.2, 24, 4
+"""Between sizes near a usual one, how many are tried on either side, and how many next to it."""
 _TRIED = 4
 """Combinations of these, from either end, at which code is made until one tells something."""
 
@@ -63,6 +69,7 @@ def made_alike(
     ranges: Mapping[str, Bounds],
     definitions: Mapping[str, str],
     make: Callable[[KernelAtSizes], tuple[Code, tuple[Guard, ...]]],
+    near: Sequence[Mapping[str, int]] = (),
 ) -> tuple[Code, tuple[Guard, ...]]:
     """Return the code that all sizes have in common which its guards allow, and these.
 
@@ -72,13 +79,39 @@ def made_alike(
         ranges: the least and the largest size of each symbol.
         definitions: of those that others decide, expressions of these.
         make: makes code, and may use up the module.
+        near: sizes at which code is made instead of at samples, if that succeeds: guards say what
+            holds where it is made, so that this is where it should be used.
 
     Raises:
         CompileError: `kernel-not-free`, the code depends on a size in a way that is not recorded.
         MLIRError: `make` failed.
     """
-    first, *others = samples
-    text, context = first.module.get_asm(use_local_scope=True), first.module.context
+    module = samples[0].module
+    text, context = module.get_asm(use_local_scope=True), module.context
+
+    def instance(sizes: Mapping[str, int]) -> KernelAtSizes:
+        with context:
+            found = ir.Module.parse(text_at(text, agreement, sizes)).operation
+        return KernelAtSizes(found, sizes, numbers_at(agreement, sizes))
+
+    if len(near) > 1:
+        try:
+            return _made(list(map(instance, near)), instance, agreement, ranges, definitions, make)
+        except CompileError:
+            pass  # at samples, another question may have another answer
+    return _made(samples, instance, agreement, ranges, definitions, make)
+
+
+def _made(
+    starts: Sequence[KernelAtSizes],
+    instance: Callable[[Mapping[str, int]], KernelAtSizes],
+    agreement: Agreement,
+    ranges: Mapping[str, Bounds],
+    definitions: Mapping[str, str],
+    make: Callable[[KernelAtSizes], tuple[Code, tuple[Guard, ...]]],
+) -> tuple[Code, tuple[Guard, ...]]:
+    """As `made_alike`, at given sizes and at the ends of what guards allow there."""
+    first, *others = starts
     made = make(first)
     far = far_sizes(agreement, ranges, made[1], definitions)
     for each in others[:1] if far else others:
@@ -89,10 +122,7 @@ def made_alike(
         for _ in range(_TRIED):
             if not left:
                 break
-            sizes = left[0]
-            with context:
-                module = ir.Module.parse(text_at(text, agreement, sizes)).operation
-            other = make(KernelAtSizes(module, sizes, numbers_at(agreement, sizes)))
+            other = make(instance(left[0]))
             if other == made:
                 break
             more = [guard for guard in other[1] if guard not in made[1]]
@@ -131,6 +161,56 @@ def far_sizes(
         if holds(guards, sizes) and _are_told_apart(agreement, sizes):
             found.append(sizes)
     return found
+
+
+def near_sizes(
+    agreement: Agreement,
+    hints: Mapping[str, int],
+    ranges: Mapping[str, Bounds],
+    limit: ProductLimit | None,
+    definitions: Mapping[str, str] = MappingProxyType({}),
+) -> list[dict[str, int]]:
+    """Return two combinations of sizes near usual ones that can be told apart; none where none can.
+
+    Args:
+        agreement: what samples have in common.
+        hints: usual sizes.
+        ranges: the least and the largest size of each symbol.
+        limit: what the product of the sizes is at most.
+        definitions: of sizes that others decide, expressions of these.
+    """
+    names = [name for name in ranges if name not in definitions]
+    each = max(4, int(_LOOKED_AT ** (1 / max(1, len(names)))))
+    choices = [_around(hints[name], *ranges[name])[:each] for name in names]
+    combinations = sorted(
+        islice(product(*choices), _LOOKED_AT),
+        key=lambda sizes: sum(_distance(s, hints[n]) for n, s in zip(names, sizes, strict=True)),
+    )
+    found: list[dict[str, int]] = []
+    for chosen in combinations:
+        sizes = dict(zip(names, chosen, strict=True))
+        if limit is not None and limit.product.at(sizes) > limit.most:
+            continue
+        if any(sizes[name] == other[name] for other in found for name in names):
+            continue
+        sizes |= {name: parse(text).at(sizes) for name, text in definitions.items()}
+        if _are_told_apart(agreement, sizes):
+            found.append(sizes)
+            if len(found) == _STARTS:
+                return found
+    return []
+
+
+def _around(hint: int, low: int, high: int) -> list[int]:
+    """Return sizes of a range, but for 1, the nearest to a usual one first."""
+    steps = [round(hint * _RATIO**power) for power in range(-_POWERS, _POWERS + 1)]
+    close = [hint + far for far in range(-_CLOSE, _CLOSE + 1)]
+    found = {size for size in (*steps, *close) if max(2, low) <= size <= high}
+    return sorted(found, key=lambda size: _distance(size, hint))
+
+
+def _distance(size: int, hint: int) -> float:
+    return abs(log(size / max(hint, 1)))
 
 
 def holds(guards: Sequence[Guard], sizes: Mapping[str, int]) -> bool:

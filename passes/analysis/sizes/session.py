@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit, size_code
-from xyntra.dialects.sizes import Bounds, Expr, parse
+from xyntra.dialects.sizes import Bounds, Expr, ProductLimit, constant, parse
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.kernel_function import PREPARE, entry_block
 from xyntra.passes.analysis.sizes.size import Size, facts
@@ -63,6 +63,7 @@ class SizeSession:
         values: the code of sizes, by their expressions.
         is_estimate: whether numbers that are sizes are read as usual ones: nothing but a choice of
             schedules is made with them.
+        limit: what the product of all symbols is at most, of code that is for small sizes alone.
     """
 
     kernel: ir.Operation
@@ -74,6 +75,12 @@ class SizeSession:
     sizes: list[str] = field(default_factory=list)
     values: dict[str, ir.Value] = field(default_factory=dict)
     is_estimate: bool = False
+    limit: ProductLimit | None = None
+
+    def __post_init__(self) -> None:
+        """Note the limit among the guards."""
+        if self.limit is not None:
+            self.guard("<=", self.limit.product, constant(self.limit.most))
 
     def hint(self, size: Expr) -> int:
         """Return the value for usual sizes."""
@@ -82,8 +89,9 @@ class SizeSession:
     def bounds(self, size: Expr, *, several: bool = False) -> Bounds:
         """Return the least and the largest value; with `several`, of symbols that are not 1."""
         if not several:
-            return size.bounds(self.ranges)
-        return size.bounds({name: (max(2, low), high) for name, (low, high) in self.ranges.items()})
+            return size.bounds(self.ranges, self.limit)
+        ranges = {name: (max(2, low), max(2, high)) for name, (low, high) in self.ranges.items()}
+        return size.bounds(ranges, self.limit)
 
     def expression(self, number: int) -> Expr | None:
         """Return the expression of a number of the IR; None for one that is no size."""

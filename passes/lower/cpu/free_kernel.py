@@ -25,6 +25,7 @@ from xyntra.passes.analysis.sizes.session import (
     SizeSession,
     lowering,
 )
+from xyntra.passes.analysis.sizes.slices import check_slices
 from xyntra.passes.fallbacks import GENERIC_LOOPS
 from xyntra.passes.lower.cpu.free_variants import Variant
 from xyntra.passes.lower.cpu.machine import LoweringOptions
@@ -69,6 +70,7 @@ def lower_free_kernel(
     """
     nests = [_nests(module.operation) for module in modules]
     agreement = agree(nests, symbols.samples, told=len(nests))
+    check_slices(nests[0], agreement, symbols.ranges, symbols.definitions)
     schedules = _schedules(nests[0].clone().operation, options, variant)
 
     def make(instance: KernelAtSizes) -> tuple[_Code, tuple[Guard, ...]]:

@@ -22,8 +22,9 @@ from xyntra.passes.analysis.kernel_function import (
     kernel_named,
 )
 from xyntra.passes.analysis.sizes.agreement import Agreement, agree
-from xyntra.passes.analysis.sizes.instances import KernelAtSizes, made_alike
+from xyntra.passes.analysis.sizes.instances import KernelAtSizes, made_alike, near_sizes
 from xyntra.passes.analysis.sizes.session import Guard, lowering, not_free
+from xyntra.passes.analysis.sizes.slices import check_slices
 from xyntra.passes.fallbacks import GENERIC_LOOPS
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emitters.families import choose_schedule, families_of
@@ -72,6 +73,7 @@ def lower_free(
     for each in staged[1:]:
         _give(each, schedules)
     agreement = agree(staged, symbols.samples, told=len(staged))
+    check_slices(staged[0], agreement, symbols.ranges, symbols.definitions)
     if variant not in (SAMPLE, PLAIN):
         rounds = variant == ROUNDS
         schedules = _rescheduled(staged[0], agreement, symbols, device, rounds=rounds)
@@ -79,14 +81,18 @@ def lower_free(
     def make(instance: KernelAtSizes) -> tuple[Code, tuple[Guard, ...]]:
         module, function = instance.module, kernel_function(instance.module)
         facts = instance.numbers, instance.sizes, symbols.hints, symbols.ranges
-        current = LaunchSizes(function, *facts)
+        current = LaunchSizes(function, *facts, limit=symbols.limit)
         with kernel_named(function), module.context, module.location, lowering(current):
             _give(module, schedules)
             set_sizes(module, agreement, current)
             return finish(to_gpu(module, device)), tuple(current.guards)
 
     samples = map(KernelAtSizes, staged, symbols.samples, agreement.numbers)
-    return made_alike(list(samples), agreement, symbols.ranges, symbols.definitions, make)
+    near: list[dict[str, int]] = []
+    if variant not in (SAMPLE, ROUNDS, PLAIN):
+        facts = symbols.hints, symbols.ranges, symbols.limit, symbols.definitions
+        near = near_sizes(agreement, *facts)
+    return made_alike(list(samples), agreement, symbols.ranges, symbols.definitions, make, near)
 
 
 def _staged(module: ir.Operation, device: GpuDevice, variant: str) -> ir.Operation:
@@ -116,7 +122,7 @@ def _rescheduled(
     sample = symbols.samples[0]  # at which no dimension disappears
     hints = sample if rounds else symbols.hints
     facts = agreement.numbers[0], sample, hints, symbols.ranges
-    current = LaunchSizes(function, *facts, is_estimate=True)
+    current = LaunchSizes(function, *facts, is_estimate=True, limit=symbols.limit)
     families = families_of(device)
     with kernel_named(function), copy.context, copy.location, lowering(current):
         chosen: list[Schedule | None] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.dialects.sizes import Bounds, Expr
+from xyntra.dialects.sizes import Bounds, Expr, ProductLimit
 from xyntra.passes.analysis.sizes.agreement import Agreement, operations_of
 from xyntra.passes.analysis.sizes.session import SizeSession, size_value
 from xyntra.passes.analysis.sizes.size import Size, most_of
@@ -26,12 +26,14 @@ class Symbols:
         hints: usual sizes.
         ranges: least and largest sizes.
         definitions: of those that others decide, expressions of these.
+        limit: what the product of the others is at most; None where the ranges alone bound it.
     """
 
     samples: tuple[Mapping[str, int], ...]
     hints: Mapping[str, int]
     ranges: Mapping[str, Bounds]
     definitions: Mapping[str, str] = field(default_factory=dict)
+    limit: ProductLimit | None = None
 
 
 def set_sizes(module: ir.Operation, agreement: Agreement, current: SizeSession) -> None:

@@ -22,14 +22,18 @@ RANGES = (
 @pytest.mark.parametrize("ranges", RANGES)
 def test_usual_sizes_are_of_their_class_and_range(ranges: dict[str, tuple[int, int, int]]) -> None:
     classes = size_classes(symbols_of(ranges))
-    limits = [int(most) for each in classes for _, _, most in each.guards]
+    limits = [each.limit[1] for each in classes if each.limit is not None]
     assert limits == sorted(limits)
-    assert [each.guards for each in classes][-1] == ()
+    assert classes[-1].limit is None
     for each, limit in zip(classes, [*limits, None], strict=True):
         assert limit is None or prod(each.hints.values()) <= limit
         for name, size in each.hints.items():
             low, high, step = ranges[name]
             assert size in range(low, high + 1, step)
+        whole = {name: (low, high) for name, (low, high, _) in ranges.items()}
+        for name, (low, high) in each.narrowed(whole).items():
+            assert whole[name][0] == low
+            assert each.hints[name] <= high <= whole[name][1]
 
 
 def test_the_last_class_is_for_the_largest_sizes() -> None:

@@ -65,6 +65,30 @@ def _expected(x: Array, keys: Array, values: Array, mask: Array) -> tuple[Array,
     return (weights @ values).swapaxes(1, 2).reshape(x.shape), keys, values
 
 
+@pytest.mark.parametrize(
+    ("row", "past", "seq"), [(0, range(48), range(1, 7)), (-1, range(1, 48), range(7))]
+)
+def test_a_row_of_a_concatenation_may_be_of_either_part(row: int, past: range, seq: range) -> None:
+    node = onnx.helper.make_node
+    model = make_model(
+        [
+            node("Concat", ["past", "x"], ["all"], axis=0),
+            node("Gather", ["all", "row"], ["one"], axis=0),
+            node("Sigmoid", ["one"], ["y"]),
+        ],
+        {"past": ["past", 8], "x": ["seq", 8]},
+        ["y"],
+        {"row": np.array(row)},
+    )
+    settings = {"cache": False, "strict": True}
+    exe = xyntra.compile(model, target="cpu", dims={"past": past, "seq": seq}, config=settings)
+    rng = np.random.default_rng(0)
+    for sizes in ((past[0], seq[0]), (past[0], 6), (1, 1), (47, seq[0])):
+        parts = [rng.standard_normal((size, 8)).astype(np.float32) for size in sizes]
+        found = exe(*parts)
+        np.testing.assert_allclose(found, 1 / (1 + np.exp(-np.vstack(parts)[row])), rtol=1e-5)
+
+
 @pytest.fixture(scope="module")
 def decoder() -> Executable:
     settings = {"cache": False, "strict": True}

@@ -135,6 +135,53 @@ def test_filters_may_be_more_than_the_positions_of_an_image() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("rows", [1, 23, 131])
+def test_products_of_few_rows_share_reductions_and_fold_norms(
+    layers: Executable, rows: int
+) -> None:
+    """What is fast for few rows is chosen for few, also where the samples have many."""
+    free = layers.plan.free
+    assert free is not None
+    chosen = {n: " ".join(each.schedules) for n, each in layers.plan.kernels.items()}
+    assert not any("rows" in chosen[name] for each in free.kernels for name in each.variants)
+    images = {n: KernelImage.from_bytes(code) for n, code in layers.artifact.objects.items()}
+    _, sized = sized_images(layers.plan, free, images, {"rows": rows})
+    assert any("split_k" in chosen[name] for name in sized)
+    x = np.random.default_rng(rows).standard_normal((rows, 64)).astype(np.float32)
+    (found,) = run_sized(layers.artifact, [x], layers._weights, rows=rows)
+    h = np.maximum(x.astype(np.float64) @ _drawn(10, 64, 1024), 0) @ _drawn(11, 1024, 64) + x
+    normed = (h - h.mean(-1, keepdims=True)) / np.sqrt(h.var(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found, normed @ _drawn(12, 64, 128), rtol=2e-2, atol=2e-2)
+
+
+@pytest.fixture(scope="module")
+def layers() -> Executable:
+    """Two products, a residual, and a norm with a product behind it, in f16."""
+    node = onnx.helper.make_node
+    model = make_model(
+        [
+            node("MatMul", ["x", "up"], ["a"]),
+            node("Relu", ["a"], ["r"]),
+            node("MatMul", ["r", "down"], ["m"]),
+            node("Add", ["x", "m"], ["h"]),
+            node("LayerNormalization", ["h", "one", "none"], ["n"], axis=-1),
+            node("MatMul", ["n", "last"], ["y"]),
+        ],
+        {"x": ["rows", 64]},
+        ["y"],
+        {
+            "up": _drawn(10, 64, 1024),
+            "down": _drawn(11, 1024, 64),
+            "last": _drawn(12, 64, 128),
+            "one": np.ones(64, np.float32),
+            "none": np.zeros(64, np.float32),
+        },
+    )
+    settings = {"cache": False, "strict": True, "isolate": False, "jobs": 1, "precision": "f16"}
+    dims = {"rows": range(1, 513)}
+    return xyntra.compile(model, target="cuda:sm_90a", dims=dims, config=settings)
+
+
 def test_a_past_may_have_no_positions() -> None:
     """Nothing is launched for what has no elements."""
     nodes = [

@@ -126,7 +126,8 @@ def request_at(
     placed = {each for names in request.named.values() for each in names}
     dims = {name: size for name, size in known.items() if name in said - placed}
     dims.update(request.dims)
-    return replace(request, dims=dims, shapes=shapes, ranges={}, named={}, relations={})
+    sample = replace(request, dims=dims, shapes=shapes, is_sample=True)
+    return replace(sample, ranges={}, named={}, relations={})
 
 
 def refused(symbols: Sequence[FreeSymbol], failure: XyntraError | None) -> XyntraError:

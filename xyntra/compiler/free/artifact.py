@@ -25,6 +25,8 @@ from xyntra.dialects import make_context
 from xyntra.dialects.sizes import Expr, constant, parse
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
 from xyntra.frontends.onnx.folding.record import FoldRecord, recording
+from xyntra.passes.analysis.sizes.agreement import agree
+from xyntra.passes.analysis.sizes.slices import are_settled
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.free.expressions import FreeSymbol, with_defined
 from xyntra.targets.kernel import KernelSource
@@ -77,6 +79,8 @@ def _artifact(
     failure: CompileError | None = None
     left = [meanwhile]
     for found in islice(agreements(request, symbols), _MOST_SETS):
+        if not request.keeps_slices and not _slices_are_settled(found, symbols):
+            return _artifact(replace(request, keeps_slices=True), symbols, server, meanwhile)
 
         def compare(found: Agreed = found) -> None:
             if left:
@@ -97,6 +101,18 @@ def _artifact(
         else:
             return pack_artifact(request, plan, code, first.text, graph.to_bytes()).to_bytes()
     raise refused(symbols, failure)
+
+
+def _slices_are_settled(found: Agreed, symbols: tuple[FreeSymbol, ...]) -> bool:
+    """Tell whether what slices hold of concatenations is the same at all sizes."""
+    models = [model.imported for model in found.models]
+    ranges = {each.identifier: (each.low, each.high) for each in symbols}
+    definitions = {each.identifier: each.definition for each in symbols if each.definition}
+    try:
+        agreement = agree(models, found.samples)
+    except CompileError:
+        return False
+    return are_settled(models[0], agreement, ranges, definitions)
 
 
 def _sources(request: Request, found: Agreed) -> list[dict[str, KernelSource]]:

@@ -7,12 +7,12 @@ and with that the tiles that are best.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xyntra.dialects.sizes import constant, symbol
-from xyntra.plan.free.expressions import FreeSymbol, Guard, with_defined
+from xyntra.dialects.sizes import Bounds
+from xyntra.plan.free.expressions import FreeSymbol, with_defined
 
 __all__ = ["SizeClass", "size_classes"]
 
@@ -29,29 +29,37 @@ class SizeClass:
 
     Attributes:
         word: its name; "" for the last class, which has all sizes.
-        guards: what holds of them.
         hints: the sizes that schedules are chosen for, by identifiers.
+        limit: symbols and what their product is at most; None for the last class.
     """
 
     word: str
-    guards: tuple[Guard, ...]
     hints: dict[str, int]
+    limit: tuple[tuple[str, ...], int] | None = None
+
+    def narrowed(self, ranges: Mapping[str, Bounds]) -> dict[str, Bounds]:
+        """Return the least and largest sizes of the symbols in the class, of those in all."""
+        if self.limit is None:
+            return dict(ranges)
+        names, most = self.limit
+        least = prod(max(1, ranges[name][0]) for name in names)
+        return {
+            name: (low, min(high, max(low, most * max(1, low) // least)) if name in names else high)
+            for name, (low, high) in ranges.items()
+        }
 
 
 def size_classes(symbols: Sequence[FreeSymbol]) -> tuple[SizeClass, ...]:
     """Return the classes, the one of the smallest sizes first."""
     free = [each for each in symbols if not each.definition]
-    product = constant(1)
-    for each in free:
-        product *= symbol(each.identifier)
     least = prod(max(1, each.low) for each in free)
     largest = prod(each.high for each in free)
-    found = [SizeClass("", (), with_defined(symbols, _sizes_of(free, largest)))]
+    found = [SizeClass("", with_defined(symbols, _sizes_of(free, largest)))]
+    names = tuple(each.identifier for each in free)
     most = largest // _STEP
     while most >= max(_LEAST, least) and len(found) < _MOST:
-        guard = "<=", str(product), str(most)
         hints = with_defined(symbols, _sizes_of(free, most))
-        found.insert(0, SizeClass(f"upto{most}", (guard,), hints))
+        found.insert(0, SizeClass(f"upto{most}", hints, (names, most)))
         most //= _STEP
     return tuple(found)
 

@@ -74,13 +74,12 @@ class FreeKernels:
                         failures.setdefault(name, outcome)
                     elif self._is_open(found[name]):
                         known = found[name]
-                        own = free[name].guarded(word, outcome)
-                        if any(_is_wider(each, own) for _, each in known):
+                        if any(_is_wider(each, outcome) for _, each in known):
                             continue
-                        if known and _is_wider(own, known[-1][1]):
+                        if known and _is_wider(outcome, known[-1][1]):
                             del code[free[name].named(known.pop()[0]).name]
-                        known.append((word, own))
-                        code[free[name].named(word).name] = own
+                        known.append((word, outcome))
+                        code[free[name].named(word).name] = outcome
         for name in free:
             if self._is_open(found[name]):
                 raise self._failed(name, failures.get(name))
@@ -167,20 +166,16 @@ class _FreeKernelSource:
     symbols: tuple[FreeSymbol, ...]
     classes: Sequence[SizeClass] = ()
 
-    def guarded(self, word: str, compiled: CompiledKernel) -> CompiledKernel:
-        """Return the code of a variant, with what holds of the sizes that it is for."""
-        guards = next((each.guards for each in self.classes if each.word == word), ())
-        return replace(compiled, guards=(*guards, *compiled.guards))
-
     def named(self, word: str) -> KernelSource:
         """Return the kernel with schedules of a variant."""
         name = f"{self.first.name}_{word}" if word else self.first.name
         texts = tuple(text.replace(f"@{self.first.name}(", f"@{name}(") for text in self.texts)
         ranges = {each.identifier: (each.low, each.high) for each in self.symbols}
-        usual = {each.identifier: each.hint for each in self.symbols}
-        hints = next((each.hints for each in self.classes if each.word == word), usual)
+        usual = SizeClass(word, {each.identifier: each.hint for each in self.symbols})
+        own = next((each for each in self.classes if each.word == word), usual)
         defined = {each.identifier: each.definition for each in self.symbols if each.definition}
-        free = FreeSource(texts, self.samples, hints, ranges, word, defined)
+        sizes = own.hints, own.narrowed(ranges), word, defined, own.limit
+        free = FreeSource(texts, self.samples, *sizes)
         return replace(self.first, name=name, mlir=texts[0], free=free.to_json())
 
 

@@ -69,6 +69,8 @@ class Request:
         tuned: by `tuning_key` of a kernel the schedules that it is to have.
         ranges: of dimensions that stay free the least and largest size, and the step, by name.
         relations: of dimensions that these decide, expressions of their names.
+        is_sample: whether sizes are a sample of those that the code is for.
+        keeps_slices: whether slices stay, since they hold other parts of tensors at other sizes.
     """
 
     kind: Literal["onnx", "mlir", "torch", "kernel", "array"]
@@ -106,6 +108,8 @@ class Request:
     tuned: dict[str, Tuned] = field(default_factory=dict)
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
     relations: dict[str, str] = field(default_factory=dict)
+    is_sample: bool = False
+    keeps_slices: bool = False
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""

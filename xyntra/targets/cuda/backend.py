@@ -196,12 +196,14 @@ class CudaBackend(Backend):
 def _compiled_free(kernel: KernelSource) -> CompiledKernel:
     """Compile a kernel whose sizes are told when it is launched."""
     from xyntra.dialects.mlir import ir
+    from xyntra.dialects.sizes import ProductLimit
     from xyntra.passes.lower.kernels.told_sizes import Symbols
     from xyntra.targets.cuda.code.kernels import compile_free_image
 
     free = FreeSource.from_json(kernel.free)
     modules = [ir.Module.parse(text) for text in free.texts]
-    symbols = Symbols(free.samples, free.hints, free.ranges, free.definitions)
+    limit = ProductLimit(*free.limit) if free.limit else None
+    symbols = Symbols(free.samples, free.hints, free.ranges, free.definitions, limit)
     image, guards = compile_free_image(modules, symbols, kernel.architecture, free.variant)
     schedules = tuple(each.schedule for each in image.launches)
     sizes = tuple(dict.fromkeys(text for _, text in image.told))

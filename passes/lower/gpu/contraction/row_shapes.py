@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.sizes.size import of_several
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.contraction.product import Dimension, dimensions_of
 from xyntra.passes.lower.gpu.contraction.row_partials import (
@@ -69,7 +70,7 @@ def _is_of_rows(nest: LinearNest, rows: int, held: set[ir.Value]) -> bool:
     if nest.indices or not is_vectorizable(nest.body) or len(nest.reductions) > 1:
         return False
     parallel = [loop.extent for loop in nest.loops if not loop.is_reduction]
-    if parallel != ([rows] if rows > 1 else []):
+    if parallel != ([rows] if of_several(1, rows) else []):
         return False
     own = tuple(0 if loop.is_reduction else 1 for loop in nest.loops)
     outputs = [root(each.value) for each in nest.outputs]
@@ -102,7 +103,7 @@ def _walks_along_rows(
     moves_across = any(each.stride for each in across)
     if size(group.nest, group.roles.batch) != 1 or access.start != 0:
         return False
-    if rows.extent > 1 and found != [rows]:
+    if of_several(1, rows.extent) and found != [rows]:
         return False
     return across == [columns] if columns.stride else not moves_across
 
@@ -179,7 +180,7 @@ def _partial(
     loops = {step: loop.extent for step, loop in zip(steps, nest.loops, strict=True)}
     if len(loops) < len(nest.loops) or steps[nest.reductions[0]] != 1:
         return None
-    if loops != {step: extent for step, extent in extents.items() if extent > 1}:
+    if loops != {step: extent for step, extent in extents.items() if of_several(1, extent)}:
         return None
     if any(each.strides != steps or each.start != result.start for each in own):
         return None

@@ -9,10 +9,10 @@ from math import prod
 import pytest
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.sizes import Expr, constant, symbol
+from xyntra.dialects.sizes import Expr, ProductLimit, constant, symbol
 from xyntra.passes.analysis.sizes.agreement import Agreement
 from xyntra.passes.analysis.sizes.fit import Fitter
-from xyntra.passes.analysis.sizes.instances import far_sizes, text_at
+from xyntra.passes.analysis.sizes.instances import far_sizes, near_sizes, text_at
 from xyntra.passes.analysis.sizes.session import SizeSession, lowering
 from xyntra.passes.analysis.sizes.size import (
     Size,
@@ -130,3 +130,20 @@ def test_a_kernel_is_written_down_at_other_sizes() -> None:
     sizes = far_sizes(found, {"s": (1, 512)}, [("<=", "s", "300")])
     assert sizes[0] == {"s": 11}
     assert 200 < sizes[-1]["s"] <= 300
+
+
+def test_code_is_made_near_usual_sizes() -> None:
+    rows = symbol("b") * symbol("s")
+    found = Agreement([{127: symbol("s"), 47: symbol("b"), 5969: rows}], fixed={12, 768})
+    ranges, limit = {"b": (1, 16), "s": (1, 128)}, ProductLimit(("b", "s"), 128)
+    one, other = near_sizes(found, {"b": 1, "s": 128}, ranges, limit)
+    for each in (one, other):
+        assert min(each.values()) > 1
+        assert each["b"] * each["s"] <= limit.most
+        assert 12 not in each.values()
+    assert all(one[name] != other[name] for name in ranges)
+    assert near_sizes(found, {"b": 16, "s": 512}, {"b": (1, 16), "s": (1, 512)}, None)[0] == {
+        "b": 16,
+        "s": 512,
+    }
+    assert not near_sizes(found, {"b": 1, "s": 1}, {"b": (1, 1), "s": (1, 1)}, None)

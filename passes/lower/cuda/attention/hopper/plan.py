@@ -117,10 +117,10 @@ def plan_hopper(problem: Problem, device: GpuDevice) -> HopperPlan | None:
 
 def hopper_plans(problem: Problem, device: GpuDevice) -> list[HopperPlan]:
     """Return every plan by which this kernel computes an attention."""
-    _, _, s, t, d, e = problem.sizes
+    *_, d, e = problem.sizes
     if not device.has(Feature.WGMMA) or problem.dtype not in _ELEMENTS or max(d, e) > _LARGEST:
         return []
-    if min(s, t) < _FEWEST or e % 8 or problem.result.access_bytes != _ALIGNED:
+    if e % 8 or problem.result.access_bytes != _ALIGNED:
         return []
     if not all(map(_has_map, (problem.query, problem.key, problem.value))):
         return []
@@ -150,6 +150,8 @@ def _time(problem: Problem, plan: HopperPlan, device: GpuDevice) -> float:
 def _is_worth_it(problem: Problem, plan: HopperPlan) -> bool:
     """Whether there is enough to do, and little of it for queries and keys that do not exist."""
     b, h, s, t, _, _ = problem.sizes
+    if min(s, t) < _FEWEST:
+        return False
     scores = b * h * s * t
     whole = -(-s // plan.rows) * plan.rows * -(-t // plan.keys) * plan.keys
     is_used = s * t >= _USED * whole
