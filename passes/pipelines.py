@@ -38,6 +38,7 @@ class Pipeline:
 _EGRAPH = "simplify-expressions"
 _TOLD_TARGET = ("channels-last", "fold-transposes", "fuse-operations")
 _CHECK = "check-fusion"
+_INTEGERS = "integer-contractions"
 _LOWER = "lower-precision"
 _MERGE = "merge-contractions"
 _OBSERVE = "observe-magnitudes"
@@ -81,7 +82,7 @@ PIPELINES: dict[str, Pipeline] = {
     "recognize": Pipeline(
         "named ops for what decomposed graphs spell out",
         (
-            "integer-contractions",
+            _INTEGERS,
             "pack-weights",
             "recognize-patterns",
             "recognize-attention",
@@ -215,6 +216,8 @@ def fusion_pipeline(
         options["order-weights"] = [f"precision={precision}"]
     if merge_gates:
         options[_MERGE] = ["gates=true"]
+    if TARGETS[target].multiplies_float8:
+        options[_INTEGERS] = ["float8=true"]
     if target != DEFAULT:
         options |= {name: [f"target={target}"] for name in _TOLD_TARGET}
     lower = lowering(precision, target, narrow_io)
@@ -268,7 +271,7 @@ def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, 
         round_rows = ("round-rows{all=true}",) if precision.endswith("a8") else ()
         return (_with_options(_QUANTIZE, [f"bits={precision[1]}"]), *round_rows)
     if precision == "int8":
-        return (_QUANTIZE_PRODUCTS, "integer-contractions", "cse")
+        return (_QUANTIZE_PRODUCTS, _INTEGERS, "cse")
     if precision not in ("f16", "bf16"):
         return ()
     options = [f"type={precision}"]

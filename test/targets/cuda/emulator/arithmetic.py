@@ -238,9 +238,26 @@ _ROUNDINGS: dict[str, _Function] = {
 }
 
 
+_FLOAT8 = {"e4m3x2": ml_dtypes.float8_e4m3fn, "e5m2x2": ml_dtypes.float8_e5m2}
+
+
+def _saturated(x: Array, dtype: Any) -> Array:
+    """Rounded; infinities and what is too large become the largest number, NaN stays."""
+    largest = float(ml_dtypes.finfo(dtype).max)
+    return np.clip(x, -largest, largest).astype(dtype)
+
+
 @instruction("cvt")
 def convert(m: Machine, op: Instruction) -> None:
     target, source = op.parts[-2:]
+    if target in _FLOAT8:
+        high, low = (_saturated(m.whole(each, "f32"), _FLOAT8[target]) for each in op.operands[1:])
+        m.write(op.operands[0], joined(np.stack([low, high], -1)))
+        return
+    if source in _FLOAT8:
+        pairs = halves(m.whole(op.operands[1], "b16"), source[:-2]).astype(np.float16)
+        m.write(op.operands[0], joined(pairs))
+        return
     if target in _PAIRS:
         high, low = (m.whole(each, "f32").astype(NUMPY[target[:-2]]) for each in op.operands[1:])
         m.write(op.operands[0], joined(np.stack([low, high], -1)))
