@@ -201,8 +201,8 @@ def fusion_pipeline(
         fold_norms: whether norms are folded into products, on targets that do it.
         precision: what contractions of f32 compute in: "f32", "tf32" on tensor cores, or "f16" or
             "bf16", in which tensors are stored, too; or "int8", in which products with weights are
-            computed; or "w4" or "w8", in which weights are stored, or "w4a8", in which rows that
-            meet these are rounded to 8 bits.
+            computed; or "fp8", which is "f16" but for these; or "w4" or "w8", in which weights are
+            stored, or "w4a8", in which rows that meet these are rounded to 8 bits.
         merge_gates: whether launches can compute pairs of columns of a contraction, so that a gate
             and what it multiplies should be one.
         narrow_io: whether inputs and outputs of f32 have the type of `precision`, too.
@@ -224,6 +224,9 @@ def fusion_pipeline(
     if lower:  # before weights of one type are merged, and before narrow ones are widened
         place = elements.index(_WIDEN if precision in _PACKED else _MERGE)
         place += precision == "int8"  # merged products have one factor to quantize
+        if precision == "fp8":
+            elements[place + 1 : place + 1] = lower[1:]
+            lower = lower[:1]
         elements[place:place] = lower
     return tuple(
         _with_options(element, options.get(name_of_element(element), []))
@@ -272,6 +275,8 @@ def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, 
         return (_with_options(_QUANTIZE, [f"bits={precision[1]}"]), *round_rows)
     if precision == "int8":
         return (_QUANTIZE_PRODUCTS, _INTEGERS, "cse")
+    if precision == "fp8":
+        return (*lowering("f16", target, narrow_io), "float8-products")
     if precision not in ("f16", "bf16"):
         return ()
     options = [f"type={precision}"]

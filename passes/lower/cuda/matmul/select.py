@@ -22,9 +22,6 @@ from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 
 GATHERS_PIXELS = True
 """Whether warpgroups compute convolutions from images that TMA gathers."""
-WGMMA_INTEGERS = True
-"""Whether warpgroups compute products of 8-bit integers, where `mma` is not faster by its estimate.
-Which is faster has been estimated by bytes alone."""
 _START = 1.2  # microseconds of a kernel of warps, before it loads anything
 _SINGLE_ELEMENTS = 3.5  # times the estimate for the rest of it, that warps took on an H100
 _START_F32 = 2.9  # microseconds of a launch of threads
@@ -113,11 +110,7 @@ def plan_of_rows(
         return None
     tf32 = allows_tf32(group.operations[-1])
     kind = _kind_of_bytes(group)
-    of_bytes = None
-    if kind is not None:
-        if kind.is_integer and not WGMMA_INTEGERS:
-            return None
-        of_bytes = (kind.left, kind.right)
+    of_bytes = None if kind is None else (kind.left, kind.right)
     product = product_of(group.nest, group.roles, group.initial, tf32=tf32, of_bytes=of_bytes)
     if product is None:
         return None

@@ -161,6 +161,17 @@ def extract_bits(m: Machine, op: Instruction) -> None:
     m.write(op.operands[0], (x << left) >> (total - count).astype(x.dtype))
 
 
+@instruction("bfi")
+def insert_bits(m: Machine, op: Instruction) -> None:
+    """The second number with bits of the first, from a place on."""
+    kind = op.parts[-1]
+    source, target = (m.read(each, kind) for each in op.operands[1:3])
+    first, count = (m.read(each, "u32").astype(source.dtype) for each in op.operands[3:])
+    require((first + count < 8 * source.dtype.itemsize + 1).all(), "bits that are not there")
+    mask = ((source.dtype.type(1) << count) - source.dtype.type(1)) << first
+    m.write(op.operands[0], (target & ~mask) | ((source << first) & mask))
+
+
 @instruction("lop3")
 def logic(m: Machine, op: Instruction) -> None:
     """Any function of three bits: bit 4 a + 2 b + c of the table says what it is."""
