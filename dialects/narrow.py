@@ -2,8 +2,10 @@
 """Converts elements of a byte and less, which no arithmetic is done in: float8, float4, int4, int2.
 
 A tensor of such a dtype holds one element a byte, as numpy's arrays of ml_dtypes do, in the low
-bits; what is in the others means nothing. Conversions are bit operations that round once, to
-nearest with halves to even, and look up nothing.
+bits; what is in the others means nothing. Conversions round once, to nearest with halves to even,
+and look up nothing. Those of the two float8 that processors know, e4m3fn and e5m2, are MLIR's
+`arith.extf` and `arith.truncf` of its own types, which `expand-float8` makes bit operations of
+where there is no instruction; the others are bit operations from the start.
 """
 
 from __future__ import annotations
@@ -16,11 +18,15 @@ from torch_mlir import ir
 from xyntra.dialects.dtypes import NARROW_TYPES, bit_width, is_unsigned, mlir_type
 from xyntra.dialects.scalar import Scalar, constant, emit
 
-__all__ = ["RoundMode", "convert"]
+__all__ = ["FLOAT8_LARGEST", "FLOAT8_TYPES", "RoundMode", "convert", "decoded", "encoded"]
 
 RoundMode = Literal["up", "down", "nearest"]
 """Rounding of exponents, for float8_e8m0fnu alone."""
 _EXPONENTS_ONLY = "float8_e8m0fnu"
+FLOAT8_TYPES = {"float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2"}
+"""MLIR's types of the float8 that processors multiply; tensors hold their bits as i8."""
+FLOAT8_LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
+"""Their largest finite numbers."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,9 @@ def convert(
         wide = value if value.dtype in _WIDE else value.cast("float32")
         if dtype == _EXPONENTS_ONLY:
             return _exponent_of(wide.cast("float32"), saturate, round_mode)
-        return _encoded(wide, dtype, saturate)
+        if dtype in FLOAT8_TYPES:
+            return _truncated(wide, dtype, saturate)
+        return encoded(wide, dtype, saturate=saturate)
     if dtype in NARROW_TYPES:
         bits = (1 << NARROW_TYPES[dtype]) - 1
         low = value.cast("int32").cast("uint8") & bits
@@ -84,13 +92,31 @@ def convert(
 def _widened(value: Scalar) -> Scalar:
     """A narrow value as float32 or int8, exactly."""
     code = Scalar(value.value, "uint8")
+    if value.dtype in FLOAT8_TYPES:
+        bits = emit("arith.bitcast", [value.value], ir.Type.parse(FLOAT8_TYPES[value.dtype]))
+        return Scalar(emit("arith.extf", [bits], ir.F32Type.get()), "float32")
     if value.dtype in _FORMATS:
-        return _decoded(code.cast("uint32"), _FORMATS[value.dtype], NARROW_TYPES[value.dtype])
+        return decoded(value)
     if value.dtype == _EXPONENTS_ONLY:
         return _power(code.cast("uint32"))
     unused = 8 - NARROW_TYPES[value.dtype]
     high = code << unused
     return high >> unused if is_unsigned(value.dtype) else high.cast("int8") >> unused
+
+
+def _truncated(wide: Scalar, dtype: str, saturate: bool) -> Scalar:
+    """A float32 or float64 as one of `FLOAT8_TYPES`; by itself, truncf limits nothing."""
+    limit = FLOAT8_LARGEST[dtype]
+    if saturate:  # NaN stays NaN
+        wide = wide.maximum(-limit).minimum(limit)
+    found = emit("arith.truncf", [wide.value], ir.Type.parse(FLOAT8_TYPES[dtype]))
+    return Scalar(emit("arith.bitcast", [found], ir.IntegerType.get_signless(8)), dtype)
+
+
+def decoded(value: Scalar) -> Scalar:
+    """The float32 that a float8 or float4 stands for, by operations on its bits."""
+    code = Scalar(value.value, "uint8").cast("uint32")
+    return _decoded(code, _FORMATS[value.dtype], NARROW_TYPES[value.dtype])
 
 
 def _power(code: Scalar) -> Scalar:
@@ -140,8 +166,14 @@ def _decoded(code: Scalar, format_: _Format, bits: int) -> Scalar:
     return kept.equals(format_.nan).select(nan, found)
 
 
-def _encoded(value: Scalar, dtype: str, saturate: bool) -> Scalar:
-    """The narrow float that is nearest to a float32 or float64."""
+def encoded(value: Scalar, dtype: str, *, saturate: bool) -> Scalar:
+    """The narrow float that is nearest to a float32 or float64, by operations on its bits.
+
+    Args:
+        value: what to convert.
+        dtype: a float8 or float4.
+        saturate: as for `convert`.
+    """
     format_, mantissa, bias = _FORMATS[dtype], *_WIDE[value.dtype]
     word = f"uint{bit_width(value.dtype)}"
     sign = NARROW_TYPES[dtype] - 1

@@ -38,6 +38,7 @@ class Pipeline:
 _EGRAPH = "simplify-expressions"
 _TOLD_TARGET = ("channels-last", "fold-transposes", "fuse-operations")
 _CHECK = "check-fusion"
+_INTEGERS = "integer-contractions"
 _LOWER = "lower-precision"
 _MERGE = "merge-contractions"
 _OBSERVE = "observe-magnitudes"
@@ -83,7 +84,7 @@ PIPELINES: dict[str, Pipeline] = {
     "recognize": Pipeline(
         "named ops for what decomposed graphs spell out",
         (
-            "integer-contractions",
+            _INTEGERS,
             "pack-weights",
             "recognize-patterns",
             "recognize-attention",
@@ -204,8 +205,8 @@ def fusion_pipeline(
         folds_any: whether those of many rows are, too: where sizes are free, there may be few.
         precision: what contractions of f32 compute in: "f32", "tf32" on tensor cores, or "f16" or
             "bf16", in which tensors are stored, too; or "int8", in which products with weights are
-            computed; or "w4" or "w8", in which weights are stored, or "w4a8", in which rows that
-            meet these are rounded to 8 bits.
+            computed; or "fp8", which is "f16" but for these; or "w4" or "w8", in which weights are
+            stored, or "w4a8", in which rows that meet these are rounded to 8 bits.
         merge_gates: whether launches can compute pairs of columns of a contraction, so that a gate
             and what it multiplies should be one.
         narrow_io: whether inputs and outputs of f32 have the type of `precision`, too.
@@ -221,12 +222,17 @@ def fusion_pipeline(
         options["order-weights"] = [f"precision={precision}"]
     if merge_gates:
         options[_MERGE] = ["gates=true"]
+    if TARGETS[target].multiplies_float8:
+        options[_INTEGERS] = ["float8=true"]
     if target != DEFAULT:
         options |= {name: [f"target={target}"] for name in _TOLD_TARGET}
     lower = lowering(precision, target, narrow_io)
     if lower:  # before weights of one type are merged, and before narrow ones are widened
         place = elements.index(_WIDEN if precision in _PACKED else _MERGE)
         place += precision == "int8"  # merged products have one factor to quantize
+        if precision == "fp8":
+            elements[place + 1 : place + 1] = lower[1:]
+            lower = lower[:1]
         elements[place:place] = lower
     return tuple(
         _with_options(element, options.get(name_of_element(element), []))
@@ -274,7 +280,9 @@ def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, 
         round_rows = ("round-rows{all=true}",) if precision.endswith("a8") else ()
         return (_with_options(_QUANTIZE, [f"bits={precision[1]}"]), *round_rows)
     if precision == "int8":
-        return (_QUANTIZE_PRODUCTS, "integer-contractions", "cse")
+        return (_QUANTIZE_PRODUCTS, _INTEGERS, "cse")
+    if precision == "fp8":
+        return (*lowering("f16", target, narrow_io), "float8-products")
     if precision not in ("f16", "bf16"):
         return ()
     options = [f"type={precision}"]

@@ -59,7 +59,7 @@ def compile(  # noqa: A001  (the name that users expect)
         specialize: values that inputs will have, for which shapes and loops that depend on them are
             compiled; a call that gives others is an InputError.
         precision: of a model of f32: "f32"; "f16" or "bf16" for weights and, on GPUs, tensors;
-            "int8" for products of integers; "w8", "w4", "w4a8" for weights; "tf32" on GPUs.
+            "int8" and "fp8" for products; "w8", "w4", "w4a8" for weights; "tf32" on GPUs.
         io: types of inputs and outputs of f32: "model" for the same, or that of `precision`.
         samples, tolerance: inputs of usual calls, mappings, sequences or arrays, which choose for
             `precision`, and the relative error of outputs that "int8" may have in them.

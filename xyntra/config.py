@@ -28,7 +28,7 @@ from .config_values import (
 )
 from .errors import ConfigError
 
-Precision = Literal["f32", "tf32", "f16", "bf16", "int8", "w8", "w4", "w4a8"]
+Precision = Literal["f32", "tf32", "f16", "bf16", "int8", "fp8", "w8", "w4", "w4a8"]
 Calibration = Literal["minmax", "percentile", "mse"]
 Interface = Literal["model", "f16", "bf16"]
 
@@ -77,7 +77,8 @@ class Config:
         target: where kernels run: "auto", or a target's name with an optional device number.
         precision: of models of f32: "f32", or "tf32" on NVIDIA GPUs, in which contractions round
             their factors, or "f16" or "bf16", in which weights are stored, and on GPUs also
-            tensors and factors; or "int8", in which products with weights are computed; or "w8" or
+            tensors and factors; or "int8", in which products with weights are computed, or "fp8",
+            in which they are, while the rest is f16; or "w8" or
             "w4", bits in which weights of products are stored, or "w4a8", in which rows that
             meet weights of 4 bits have 8 bits.
         io: types of inputs and outputs of f32: "model" for those of the model, or that of
@@ -135,10 +136,12 @@ class Config:
             "f16",
             "bf16",
             "int8",
+            "fp8",
             "w8",
             "w4",
             "w4a8",
-            expected='"f32", "f16", "bf16", "int8", "w8", "w4", on CPUs "w4a8", on GPUs "tf32"',
+            expected='"f32", "f16", "bf16", "int8", "w8", "w4", on CPUs "w4a8", '
+            'on GPUs "tf32" and "fp8"',
         ),
         "f32",
         codegen=True,

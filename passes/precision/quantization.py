@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.narrow import FLOAT8_LARGEST, convert
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.precision.weighted_products import WeightedProduct
@@ -17,6 +18,7 @@ __all__ = [
     "TINY",
     "FactorRange",
     "integers_of",
+    "narrowed",
     "note_quantization",
     "quantization_of",
     "rounded_rows",
@@ -27,7 +29,8 @@ __all__ = [
 QUANTIZATION = "xyntra.quantization"
 """Module attribute: for each product of `main` with a weight, in order, [scale, zero, reason]."""
 
-_LARGEST = 127
+_LARGEST = {"int8": 127, "uint8": 255, **FLOAT8_LARGEST}
+"""The number of each type of 8 bits that the largest magnitude becomes."""
 TINY = 1e-30
 """Magnitude up to which weights count as 0: scales of f32 have to be normal numbers."""
 
@@ -107,31 +110,49 @@ def _range(entry: ir.Attribute) -> FactorRange | None:
     return FactorRange(scale, zero, reason)
 
 
-def weight_scale(b: TensorBuilder, weight: Tensor, channels: Sequence[int]) -> Tensor:
+def weight_scale(
+    b: TensorBuilder, weight: Tensor, channels: Sequence[int], dtype: str = "int8"
+) -> Tensor:
     """Return the scales of a weight, one for each element of `channels`; others have one element.
 
-    The largest magnitude becomes 127; channels of nothing but zeros have the scale 1.
+    The largest magnitude becomes the largest number of `dtype`; channels of nothing but zeros have
+    the scale 1.
     """
     axes = [dim for dim in range(weight.rank) if dim not in channels]
-    peak = b.reduce(weight, axes, "max", element=lambda value: value.math("absf"))
-    return b.map(lambda x: (x > TINY).select(x / _LARGEST, x + 1), peak, dtype="float32")
+    largest = _LARGEST[dtype]
+    peak = _peak(b, weight, axes)
+    return b.map(lambda x: (x > TINY).select(x / largest, x + 1), peak, dtype="float32")
+
+
+def _peak(b: TensorBuilder, tensor: Tensor, axes: Sequence[int]) -> Tensor:
+    """Return the largest magnitude along `axes`, in f32."""
+    return b.reduce(
+        tensor, axes, "max", accumulator="float32", element=lambda value: value.math("absf")
+    )
+
+
+def narrowed(value: Scalar, dtype: str) -> Scalar:
+    """Return a number, divided by its scale, in a type of 8 bits; what is too large is limited."""
+    if dtype in FLOAT8_LARGEST:
+        return convert(value, dtype)
+    return value.math("roundeven").saturate(dtype)
 
 
 def integers_of(value: Scalar, scale: Scalar) -> Scalar:
     """Return the signed integer of 8 bits that is nearest to a value of a weight."""
-    return (value / scale).math("roundeven").saturate("int8")
+    return narrowed(value / scale, "int8")
 
 
 def rounded_rows(
     b: TensorBuilder, tensor: Tensor, axes: Sequence[int], dtype: str = "int8"
 ) -> tuple[Tensor, Tensor]:
-    """Return integers of 8 bits, and the scale of each row: a row is what lies along `axes`.
+    """Return numbers of 8 bits, and the scale of each row: a row is what lies along `axes`.
 
-    The largest magnitude of a row becomes the largest integer. Where that is not finite, neither
+    The largest magnitude of a row becomes the largest number. Where that is not finite, neither
     is the scale.
     """
-    largest = 255 if dtype == "uint8" else 127
-    peak = b.reduce(tensor, axes, "max", element=lambda value: value.math("absf"))
+    largest = _LARGEST[dtype]
+    peak = _peak(b, tensor, axes)
     scale = b.map(lambda x: (x <= TINY).select(x * 0 + 1, x / largest), peak, dtype="float32")
     # One division for a row, and not one for each of its elements.
     inverse = b.map(
@@ -139,10 +160,10 @@ def rounded_rows(
         peak,
         dtype="float32",
     )
-    integers = b.map(
-        lambda x, each: (x * each).math("roundeven").saturate(dtype), tensor, inverse, dtype=dtype
+    numbers = b.map(
+        lambda x, each: narrowed(x.cast("float32") * each, dtype), tensor, inverse, dtype=dtype
     )
-    return integers, scale
+    return numbers, scale
 
 
 def through_steps(

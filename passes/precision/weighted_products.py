@@ -21,7 +21,7 @@ _MIN_WEIGHTS = 1024
 
 @dataclass(frozen=True)
 class WeightedProduct:
-    """A contraction or convolution of f32 of which one factor is known when the model is loaded.
+    """A contraction or convolution of which one factor is known when the model is loaded.
 
     Attributes:
         op: the linalg.generic.
@@ -48,10 +48,15 @@ class WeightedProduct:
         return self.op.operands[1 - self.place]
 
 
-def weighted_products(block: ir.Block) -> Iterator[WeightedProduct]:
-    """Yield the products of `block`, in order."""
+def weighted_products(block: ir.Block, *, widened: bool = False) -> Iterator[WeightedProduct]:
+    """Yield the products of `block`, in order.
+
+    Args:
+        block: linalg on tensors.
+        widened: those of f16 and bf16 that sum in f32, instead of those of f32.
+    """
     for op, static in static_reductions(block):
-        if not _is_product(op):
+        if not _is_product(op, widened=widened):
             continue
         known = [_is_static(value, static) for value in (op.operands[0], op.operands[1])]
         if all(known):
@@ -90,12 +95,15 @@ def is_integer_product(op: ir.Operation) -> bool:
     return "arith.muli" in names and names[-2:] == ["arith.addi", "linalg.yield"]
 
 
-def _is_product(op: ir.Operation) -> bool:
+def _is_product(op: ir.Operation, *, widened: bool) -> bool:
     if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return False
     body = op.regions[0].blocks[0]
-    is_f32 = all(str(argument.type) == "f32" for argument in body.arguments)
-    return is_f32 and is_multiply_add(body) and starts_from_zero(op)
+    kinds = [str(argument.type) for argument in body.arguments]
+    factors = ("f16", "bf16") if widened else ("f32",)
+    if kinds[0] not in factors or kinds[1:] != [kinds[0], "f32"]:
+        return False
+    return is_multiply_add(body, widened=widened) and starts_from_zero(op)
 
 
 def _channels(op: ir.Operation, place: int) -> tuple[tuple[int, ...], str]:
@@ -110,7 +118,7 @@ def _channels(op: ir.Operation, place: int) -> tuple[tuple[int, ...], str]:
     channels = tuple(i for i, loop in enumerate(places) if loop >= 0 and not kinds[loop])
     columns = prod(weight[i] for i in channels if places[i] not in others)
     if columns < 2:
-        return channels, "it has one column, or one for each channel, which int8 makes no faster"
+        return channels, "it has one column, or one for each channel, which 8 bits make no faster"
     if prod(weight) < _MIN_WEIGHTS:
         return channels, "it is small"
     if any(not kinds[loop] and not _is_written(maps[2], loop) for loop in range(len(kinds))):

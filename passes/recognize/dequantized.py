@@ -10,12 +10,14 @@ from math import isfinite, prod
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.narrow import FLOAT8_TYPES
 from xyntra.passes.analysis.owners import constant_attribute
 from xyntra.passes.analysis.views import RESHAPES
 
 __all__ = ["Dequantized", "DequantizedParameter", "behind_steps", "dequantized"]
 
 _EXTENSIONS = {"arith.extsi": "int8", "arith.extui": "uint8"}
+_FLOAT8 = {mlir: name for name, mlir in FLOAT8_TYPES.items()}
 _CONVERSIONS = {"arith.sitofp": "int8", "arith.uitofp": "uint8"}
 
 
@@ -44,7 +46,7 @@ class Dequantized:
     """A tensor that holds scale * (integers - zero), after `steps`.
 
     Attributes:
-        integers: 8 bits wide.
+        integers: 8 bits wide; or floats of 8 bits, of which the zero point is 0.
         zero: the zero point.
         scale: the scale.
         steps: what the tensor has gone through since, in order: reshapes and padding with 0.
@@ -164,8 +166,20 @@ class _Body:
             return None
         return value.owner.operation
 
+    def float8(self, value: ir.Value) -> _Argument | None:
+        """Return the floats of 8 bits that a float of 32 is one of."""
+        wide = self.defining(value, "arith.extf")
+        bits = None if wide is None else self.defining(wide.operands[0], "arith.bitcast")
+        kind = "" if bits is None else str(bits.result.type)
+        if bits is None or kind not in _FLOAT8 or str(value.type) != "f32":
+            return None
+        return self._byte(bits.operands[0], _FLOAT8[kind])
+
     def centred(self, value: ir.Value) -> tuple[_Argument, DequantizedParameter | None] | None:
         """Return the integers and the zero point of a float; the latter None where not known."""
+        floats = self.float8(value)
+        if floats is not None:
+            return floats, _NONE
         conversion = self.defining(value, *_CONVERSIONS)
         if conversion is None or str(value.type) != "f32":
             return None

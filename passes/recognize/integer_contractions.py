@@ -12,6 +12,7 @@ import numpy as np
 
 from xyntra.dialects.builder import Body, Iterator, Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.narrow import FLOAT8_TYPES, convert
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.analysis.reductions import Reductions
@@ -39,6 +40,8 @@ class IntegerContractions:
     """
 
     name: ClassVar[str] = "integer-contractions"
+    float8: bool = False
+    """Whether contractions of dequantized floats of 8 bits multiply these, too, and sum in f32."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
@@ -47,7 +50,7 @@ class IntegerContractions:
         for block in function_blocks(module):
             generics = [view for view in block.operations if view.name == "linalg.generic"]
             for op in [view.operation for view in generics if reductions.has(view.operation)]:
-                contraction = _contraction(op)
+                contraction = _contraction(op, float8=self.float8)
                 if contraction is not None:
                     with contraction.op.context, contraction.op.location:
                         result = _Rewriter(contraction).build()
@@ -75,7 +78,7 @@ class _Contraction:
     reductions: tuple[int, ...]
 
 
-def _contraction(op: ir.Operation) -> _Contraction | None:
+def _contraction(op: ir.Operation, *, float8: bool) -> _Contraction | None:
     if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return None
     first = dequantized(op.operands[0])
@@ -94,12 +97,18 @@ def _contraction(op: ir.Operation) -> _Contraction | None:
     if extents is None or prod(extents[number] for number in reductions) > MOST_STEPS:
         return None
     second = dequantized(op.operands[1])
-    if second is None:
+    if second is None or not _are_alike(first, second, float8=float8):
         return None
     for factor, map_ in zip((first, second), maps, strict=False):
         if not _is_summable(factor, map_, reductions):
             return None
     return _Contraction(op, (first, second), maps, extents, reductions)
+
+
+def _are_alike(first: Dequantized, second: Dequantized, *, float8: bool) -> bool:
+    """Tell whether both are integers, or both are floats where these are wanted."""
+    kinds = [factor.integers.dtype in FLOAT8_TYPES for factor in (first, second)]
+    return kinds[0] == kinds[1] and (float8 or not kinds[0])
 
 
 def _adds_products(block: ir.Block) -> bool:
@@ -211,12 +220,12 @@ class _Rewriter:
             "reduction" if number in self.it.reductions else "parallel"
             for number in range(len(self.it.extents))
         ]
-        initial = self.b.fill(self.shape, "int32", 0)
+        total = "float32" if integers[0].dtype in FLOAT8_TYPES else "int32"
         return self.b.generic(
             list(zip(integers, self.it.maps, strict=False)),
-            [(initial, "int32", self.it.maps[2])],
+            [(self.b.fill(self.shape, total, 0), total, self.it.maps[2])],
             kinds,
-            lambda x, y, running: running + x.cast("int32") * y.cast("int32"),
+            lambda x, y, running: running + convert(x, total) * convert(y, total),
         )[0]
 
     def _corrections(

@@ -41,6 +41,7 @@ TARGET = Target(
     is_simt=True,
     copies_tiles=True,
     multiplies_16_bits=True,
+    multiplies_float8=True,
     fuse_steps={
         **GPU_FUSE_STEPS,
         "widen-contractions": ("narrow-contractions", *GPU_FUSE_STEPS["widen-contractions"]),

@@ -82,6 +82,8 @@ class Target:
             contiguous bytes at least, and smaller elements that lie apart are loaded one by one.
         multiplies_16_bits: whether products of 16-bit floats are no slower than those of f32, so
             that a lower precision is one of all tensors; elsewhere of stored weights alone.
+        multiplies_float8: whether some GPUs of the target multiply floats of 8 bits, so that
+            products of dequantized ones read these.
         fuse_steps: what takes the place of passes of the pipeline `fuse`, by their name.
         kernel_loops: the pipeline that makes kernel functions ready for the target's lowering.
         scheduled: the operation that schedules stand on at the level of stages.
@@ -94,6 +96,7 @@ class Target:
     is_simt: bool
     copies_tiles: bool = False
     multiplies_16_bits: bool = False
+    multiplies_float8: bool = False
     fuse_steps: Mapping[str, tuple[str, ...]]
     kernel_loops: str
     scheduled: str

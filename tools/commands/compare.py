@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _RANDOM = 3
 """Samples that are made up where none are given."""
 _CALLS = 7
-_WIDTHS = ("f16", "bf16", "int8", "w8", "w4", "w4a8")
+_WIDTHS = ("f16", "bf16", "int8", "fp8", "w8", "w4", "w4a8")
 
 
 def add_parser(commands: Any, name: str) -> None:

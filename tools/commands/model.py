@@ -83,7 +83,7 @@ def _add_precision_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--precision",
         metavar="P",
-        help="of a model of f32: f32, f16, bf16, int8, w8, w4, w4a8 or tf32",
+        help="of a model of f32: f32, f16, bf16, int8, fp8, w8, w4, w4a8 or tf32",
     )
     parser.add_argument(
         "--io", metavar="P", help="of inputs and outputs: model, or the precision (f16 or bf16)"

@@ -23,6 +23,7 @@ from xyntra.errors import (
     UnsupportedError,
     XyntraError,
 )
+from xyntra.passes.lower.gpu.device import DEVICES, Feature
 from xyntra.targets.table import CODE_LEVELS, TARGETS, entry_for
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _sampled(
 
         found = quantize(source, request, config, kind, samples)
         return replace(request, quantization=found.ranges)
-    if len(samples) and config.precision in ("f16", "bf16"):
+    if len(samples) and config.precision in ("f16", "bf16", "fp8"):
         from xyntra.compiler.sampling import observe  # with numpy
 
         return replace(request, peaks=observe(source, request, config, kind, samples).peaks)
@@ -250,7 +251,8 @@ def check_supported(config: Config, target: CodeTarget) -> None:
         UnsupportedError: `precision-unsupported`.
         ConfigError: `io` is of another precision.
     """
-    if config.io not in ("model", config.precision):
+    narrow = "f16" if config.precision == "fp8" else config.precision
+    if config.io not in ("model", narrow):
         raise ConfigError(
             "config-value",
             f"io='{config.io}' does not fit precision='{config.precision}'",
@@ -266,6 +268,15 @@ def check_supported(config: Config, target: CodeTarget) -> None:
             f"precision '{config.precision}' is for {titles}",
             cause=f"on this target, contractions of f32 are computed in {' or '.join(known)}",
             hint=f"leave out precision, or give {' or '.join(f'target={n!r}' for n in others)}",
+        )
+    features = target.backend.features(target.architecture)
+    if config.precision == "fp8" and Feature.FLOAT8 not in features:
+        having = [name for name, device in DEVICES.items() if device.has(Feature.FLOAT8)]
+        raise UnsupportedError(
+            "precision-unsupported",
+            f"{target.architecture} does not multiply floats of 8 bits",
+            cause=f"of the GPUs that code is made for, {', '.join(having)} do",
+            hint="precision='f16' or precision='int8', which it multiplies",
         )
 
 

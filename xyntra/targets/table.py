@@ -76,7 +76,7 @@ TARGETS: dict[TargetName, TargetEntry] = {
         architectures="sm_",
         levels=("stages", "gpu", "nvvm", "ptx"),
         assembly="ptx",
-        precisions=("f32", "tf32", "f16", "bf16", "int8", "w8", "w4"),
+        precisions=("f32", "tf32", "f16", "bf16", "int8", "fp8", "w8", "w4"),
         usage="--target cuda, or --target cuda:sm_90a where there is no GPU",
     ),
     "webgpu": TargetEntry(

@@ -51,6 +51,7 @@ from xyntra.passes.lower.kernels.attention_carrier import carry_attention
 from xyntra.passes.lower.kernels.prepared_operands import prepared_bytes
 from xyntra.passes.lower.loops.flat_accesses import flatten_accesses
 from xyntra.passes.lower.scalar.defined_arithmetic import DefinedArithmetic
+from xyntra.passes.lower.scalar.expand_float8 import ExpandFloat8
 from xyntra.passes.lower.scalar.fast_math import FastMath
 from xyntra.passes.lower.scalar.narrow_floats import NarrowFloats
 from xyntra.passes.lower.tensor.data_by_slices import DataBySlices
@@ -191,6 +192,7 @@ def to_buffers(module: ir.Operation) -> ir.Operation:
     carry_attention(module, plain=is_generic(kernel_function(module)))
     DataBySlices().run(module)
     expand_classes(module)
+    ExpandFloat8().run(module)
     run_upstream(module, WIDEN)
     for step in _SCALARS:
         step.run(module)

@@ -21,6 +21,7 @@ from xyntra.passes.analysis.kernel_function import (
 )
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
 from xyntra.passes.lower.cuda.device_functions import device_functions, mark_kernels
+from xyntra.passes.lower.cuda.float8_conversions import convert_float8
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.launches import launch_entry, launch_shape
 from xyntra.passes.lower.cuda.relaxed_atomics import relax_atomics
@@ -111,6 +112,7 @@ def to_nvvm(module: ir.Operation) -> ir.Operation:
         MLIRError: a conversion failed.
     """
     launched = device_functions(module)
+    convert_float8(module)
     run_upstream(module, _LOOPS)
     with module.context, module.location:
         sequence = _functions(module.context)

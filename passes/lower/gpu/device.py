@@ -32,6 +32,8 @@ class Feature(Enum):
 
     MMA = auto()
     """The threads of a warp multiply matrices together on tensor cores (`mma.sync`)."""
+    FLOAT8 = auto()
+    """Tensor cores multiply floats of 8 bits (e4m3, e5m2), and instructions convert them."""
     WGMMA = auto()
     """Warpgroups multiply matrices in shared memory (`wgmma`), which TMA copies there, and share
     out registers among them (`setmaxnreg`)."""
@@ -162,7 +164,7 @@ def _rounded_up(amount: int, unit: int) -> int:
 
 
 _WARPS = frozenset({Feature.MMA, Feature.ASYNC_COPIES})
-_CLUSTERS = _WARPS | {Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}
+_CLUSTERS = _WARPS | {Feature.FLOAT8, Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}
 _TABLE = (
     # A100
     GpuDevice(
@@ -196,7 +198,7 @@ _TABLE = (
         shared_bytes=100 << 10,
         threads=1536,
         blocks=24,
-        features=_WARPS,
+        features=_WARPS | {Feature.FLOAT8},
         ptx="ptx78",
         capabilities=((8, 9),),
     ),

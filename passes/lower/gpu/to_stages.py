@@ -12,7 +12,7 @@ from xyntra.passes.lower.buffers.forward_copies import ForwardCopies
 from xyntra.passes.lower.buffers.inplace_results import InplaceResults
 from xyntra.passes.lower.buffers.strided_copies import StridedCopies
 from xyntra.passes.lower.gpu.attention.carrier import carry_attention
-from xyntra.passes.lower.gpu.device import GpuDevice
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.math.device_erf import expand_erf, hide_erf
 from xyntra.passes.lower.gpu.math.device_math import check_math
 from xyntra.passes.lower.gpu.math.exponential import expand_exponentials, hide_exponentials
@@ -30,6 +30,7 @@ from xyntra.passes.lower.gpu.reductions.extreme_keys import find_extremes_by_key
 from xyntra.passes.lower.gpu.stages.form_stages import FormStages
 from xyntra.passes.lower.gpu.stages.generalize_copies import GeneralizeCopies
 from xyntra.passes.lower.scalar.defined_arithmetic import DefinedArithmetic
+from xyntra.passes.lower.scalar.expand_float8 import ExpandFloat8
 from xyntra.passes.lower.scalar.fast_math import FastMath
 from xyntra.passes.lower.scalar.narrow_floats import NarrowFloats
 from xyntra.passes.lower.tensor.data_by_slices import DataBySlices
@@ -82,6 +83,8 @@ def to_buffers(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     find_extremes_by_keys(module)
     DataBySlices().run(module)
     expand_classes(module)
+    if not device.has(Feature.FLOAT8):
+        ExpandFloat8().run(module)
     run_upstream(module, WIDEN)
     FastMath().run(module)
     DefinedArithmetic().run(module)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -173,3 +174,34 @@ def test_results_are_quantized_and_saturate(zero: int, tmp_path: Path) -> None:
     wanted = np.clip(np.rint(total / 256) + zero, 0, 255).astype(np.uint8)
     np.testing.assert_array_equal(found, wanted)
     assert {0, 255} <= set(found.ravel()) or zero
+
+
+@pytest.mark.parametrize(
+    ("kinds", "largest"),
+    [(("float8_e4m3fn", "float8_e4m3fn"), 448), (("float8_e5m2", "float8_e4m3fn"), 57344)],
+)
+def test_floats_of_8_bits(kinds, largest, tmp_path):
+    """What is too large is limited; a row of zeros stays one, and a NaN fills its row."""
+    left, right = (np.dtype(getattr(ml_dtypes, name)) for name in kinds)
+    x = RNG.standard_normal((6, 40)).astype(np.float32)
+    x[0], x[1, 3], x[2, 4] = 0, 1e9, np.nan
+    x[3, 5], scale = -np.inf, np.float32(0.01)
+    weights = {
+        "x_scale": scale,
+        "x_zero": np.zeros((), left),
+        "w": (RNG.standard_normal((40, 24)) * 100).astype(right),
+        "w_scale": RNG.uniform(0.01, 0.02, 24).astype(np.float32),
+        "w_zero": np.zeros(24, right),
+    }
+    nodes = [
+        helper.make_node("QuantizeLinear", ["r", "x_scale", "x_zero"], ["x"]),
+        dequantize("x"),
+        dequantize("w", axis=1),
+        helper.make_node("MatMul", ["x_f", "w_f"], ["y"]),
+    ]
+    found = result(nodes, {"r": x}, weights, tmp_path)
+    narrow = np.clip(x / scale, -largest, largest).astype(left)
+    wanted = narrow.astype(np.float64) * scale @ real(weights, "w", axis=1)
+    assert np.isnan(found[2]).all()
+    assert not found[0].any()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-3)

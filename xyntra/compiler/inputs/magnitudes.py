@@ -31,6 +31,8 @@ def unusual_magnitudes(source: ModelSource, precision: str) -> dict[str, float]:
     references |= {name: each.dtype.name for name, each in source.arrays.items()}
     if precision in _PACKED and "uint8" in references.values():
         precision = "f16"  # in which scales of packed weights are stored
+    if precision == "fp8":
+        precision = "f16"  # in which all but products with weights is computed
     if precision not in _USUAL:
         return {}
     low, high = _USUAL[precision]

@@ -38,7 +38,7 @@ class Settings:
 
         On GPUs they are read where they lie; 16 bits would have to be chosen by their values.
         """
-        own = self.config.precision not in ("f16", "bf16")
+        own = self.config.precision not in ("f16", "bf16", "fp8")
         return self.freeze and own and device.type == "cpu"
 
     def config_for(self, device: torch.device) -> Config:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xyntra.passes.lower.cuda.matmul.fma.plan import FmaPlan, plan_fma
 from xyntra.passes.lower.cuda.matmul.fma.tiles import FmaTile
-from xyntra.passes.lower.cuda.matmul.mma.kind import mma_kind
+from xyntra.passes.lower.cuda.matmul.mma.kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.matmul.mma.plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.matmul.mma.result import contiguous_lanes
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile
@@ -22,13 +22,11 @@ from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 
 GATHERS_PIXELS = True
 """Whether warpgroups compute convolutions from images that TMA gathers."""
-WGMMA_INTEGERS = True
-"""Whether warpgroups compute products of 8-bit integers, where `mma` is not faster by its estimate.
-Which is faster has been estimated by bytes alone."""
 _START = 1.2  # microseconds of a kernel of warps, before it loads anything
 _SINGLE_ELEMENTS = 3.5  # times the estimate for the rest of it, that warps took on an H100
 _START_F32 = 2.9  # microseconds of a launch of threads
 _SINGLE_F32 = 1.9  # times the estimate for the rest, where threads copy single elements
+_WIDENED = 1.5  # times it for float8, a guess: on sm_90, ptxas converts each fragment to f16
 _FOLLOWED = 1.12  # times the estimate for warps, by which the faster is chosen in most of ResNet-50
 
 
@@ -82,6 +80,8 @@ def plan_on_warpgroups(group: ContractionGroup, device: GpuDevice) -> WgmmaPlan 
 def _is_faster(warpgroups: WgmmaPlan, warps: MmaPlan) -> bool:
     # The estimate for warps leaves out what follows the contraction.
     rest = _FOLLOWED if isinstance(warpgroups.left, GatheredImage) else 1.0
+    if warps.kind.is_float8:
+        rest = _WIDENED
     return warpgroups.microseconds <= rest * time_on_warps(warps)
 
 
@@ -109,10 +109,9 @@ def plan_of_rows(
     if group.windows or not group.roles.columns:
         return None
     tf32 = allows_tf32(group.operations[-1])
-    integers = _integers(group)
-    if integers and not WGMMA_INTEGERS:
-        return None
-    product = product_of(group.nest, group.roles, group.initial, tf32=tf32, integers=integers)
+    kind = _kind_of_bytes(group)
+    of_bytes = None if kind is None else (kind.left, kind.right)
+    product = product_of(group.nest, group.roles, group.initial, tf32=tf32, of_bytes=of_bytes)
     if product is None:
         return None
     if group.pairing is not None:
@@ -120,10 +119,10 @@ def plan_of_rows(
     return plan_wgmma(product, device, group.epilogue, group.slices, tile)
 
 
-def _integers(group: ContractionGroup) -> tuple[str, str] | None:
-    """Return the types of both factors of a product of integers; None for others."""
+def _kind_of_bytes(group: ContractionGroup) -> MmaKind | None:
+    """Return the instruction for a product of integers or floats of 8 bits; None for others."""
     kind = mma_kind(group.nest, group.roles, tf32=False)
-    return (kind.left, kind.right) if kind is not None and kind.is_integer else None
+    return kind if kind is not None and (kind.is_integer or kind.is_float8) else None
 
 
 def plan_of_pixels(

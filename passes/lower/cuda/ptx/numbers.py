@@ -37,6 +37,17 @@ def cvt_pair(low: ir.Value, high: ir.Value, element: str) -> ir.Value:
     return _pure(f"cvt.rn.{element}x2.f32 $0, $1, $2;", [high, low], integer(32))
 
 
+def cvt_to_float8(low: ir.Value, high: ir.Value, element: str) -> ir.Value:
+    """Return two f32s rounded to `element`, e4m3 or e5m2, in one i16; limited, NaN stays NaN."""
+    text = f"cvt.rn.satfinite.{element}x2.f32 $0, $1, $2;"
+    return _pure(text, [high, low], integer(16))
+
+
+def cvt_from_float8(pair: ir.Value, element: str) -> ir.Value:
+    """Return two floats of `element`, e4m3 or e5m2, in an i16, as f16s in one i32."""
+    return _pure(f"cvt.rn.f16x2.{element}x2 $0, $1;", [pair], integer(32))
+
+
 def mov(value: ir.Value) -> ir.Value:
     """Return the same value of 32 bits, of which LLVM then knows nothing."""
     return assembly("mov.b32 $0, $1;", [value], [value.type])[0]

@@ -27,7 +27,10 @@ from xyntra.passes.lower.loops.shared_constants import integer_constant
 
 _SWIZZLE_128 = 1 << 62  # the descriptor's code for rows of 128 bytes, permuted
 _ADDRESS_BITS = 0x3FFFF
-_STEPS = {"f16": 16, "bf16": 16, "tf32": 8, "s8": 32, "u8": 32}  # of K, in 32 bytes
+_STEPS = {
+    "f16": 16, "bf16": 16, "tf32": 8, "s8": 32, "u8": 32, "e4m3": 32, "e5m2": 32,
+}  # fmt: skip
+"""Steps of K in 32 bytes."""
 _UNIT = 4  # descriptors count in 16 bytes
 _EIGHT_ROWS = 8 * 128  # bytes, after which the permutation repeats
 
@@ -85,8 +88,9 @@ def wgmma(
         a: descriptor of the left factor.
         b: descriptor of the right factor.
         columns: a multiple of eight, up to 256.
-        elements: types of both factors: f16, bf16 or tf32, the same; or s8 or u8, which are
-            contiguous along K, and of which `columns` above 32 are a multiple of 16.
+        elements: types of both factors: f16, bf16 or tf32, the same; e4m3 or e5m2, or s8 or u8,
+            which are contiguous along K, and of the latter, `columns` above 32 are a multiple of
+            16.
         a_k_major: the left factor is contiguous along K.
         b_k_major: the same of the right factor.
     """

@@ -15,7 +15,7 @@ from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loo
 
 _NARROW = ("f16", "bf16")
 _INTEGERS = ("s8", "u8")
-_ITEM_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "s8": 1, "u8": 1}
+_ITEM_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "s8": 1, "u8": 1, "e4m3": 1, "e5m2": 1}
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class BatchedMatmul:
         rows: loops of the rows.
         columns: loops of the columns.
         depth: loops that are summed over.
-        element: type of the left factor: f16, bf16, or tf32, which lies in memory as f32; or s8 or
-            u8, of which sums are i32.
-        right_element: type of the right factor: the same, but for integers either sign.
+        element: type of the left factor: f16, bf16, or tf32, which lies in memory as f32; s8 or u8,
+            of which sums are i32; or e4m3 or e5m2, which lie in memory as i8.
+        right_element: type of the right factor: the same, but for bytes any of its kind.
     """
 
     nest: LinearNest
@@ -104,7 +104,7 @@ def product_of(
     initial: ir.Value,
     *,
     tf32: bool = False,
-    integers: tuple[str, str] | None = None,
+    of_bytes: tuple[str, str] | None = None,
 ) -> BatchedMatmul | None:
     """Return `nest` as matrix products; None where it is something else.
 
@@ -113,14 +113,14 @@ def product_of(
         roles: which of its loops are batch, M, N and K.
         initial: what every element of the output starts from.
         tf32: factors of f32 may be rounded to 11 bits.
-        integers: types of the left and the right factor, s8 or u8, of whose products the body is
-            known to be the sum.
+        of_bytes: types of the left and the right factor, integers or floats of 8 bits, of whose
+            products the body is known to be the sum.
     """
-    known = _factors(nest, roles, initial, tf32=tf32, integers=integers)
+    known = _factors(nest, roles, initial, tf32=tf32, of_bytes=of_bytes)
     if known is None:
         return None
     left, right, element = known
-    other = element if integers is None else integers[1]
+    other = element if of_bytes is None else of_bytes[1]
     outer_rows, rows = _continued(nest, left, roles.rows)
     outer_columns, columns = _continued(nest, right, roles.columns)
     if any(_continued(nest, each, roles.reductions)[0] for each in (left, right)):
@@ -155,13 +155,13 @@ def _factors(
     initial: ir.Value,
     *,
     tf32: bool,
-    integers: tuple[str, str] | None = None,
+    of_bytes: tuple[str, str] | None = None,
 ) -> tuple[BufferOperand, BufferOperand, str] | None:
     """Return both factors and the left one's type; None where their products are not summed."""
     left, right = nest.inputs[roles.left], nest.inputs[roles.right]
-    if integers is not None:
+    if of_bytes is not None:
         is_product = roles.rows and roles.columns and _is_zero(initial)
-        return (left, right, integers[0]) if is_product else None
+        return (left, right, of_bytes[0]) if is_product else None
     kinds = {str(each.element_type) for each in (left, right)}
     allowed = {*_NARROW, "f32"} if tf32 else {*_NARROW}
     if len(kinds) > 1 or not kinds <= allowed or not roles.rows or not roles.columns:

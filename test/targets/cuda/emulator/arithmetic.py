@@ -161,6 +161,17 @@ def extract_bits(m: Machine, op: Instruction) -> None:
     m.write(op.operands[0], (x << left) >> (total - count).astype(x.dtype))
 
 
+@instruction("bfi")
+def insert_bits(m: Machine, op: Instruction) -> None:
+    """The second number with bits of the first, from a place on."""
+    kind = op.parts[-1]
+    source, target = (m.read(each, kind) for each in op.operands[1:3])
+    first, count = (m.read(each, "u32").astype(source.dtype) for each in op.operands[3:])
+    require((first + count < 8 * source.dtype.itemsize + 1).all(), "bits that are not there")
+    mask = ((source.dtype.type(1) << count) - source.dtype.type(1)) << first
+    m.write(op.operands[0], (target & ~mask) | ((source << first) & mask))
+
+
 @instruction("lop3")
 def logic(m: Machine, op: Instruction) -> None:
     """Any function of three bits: bit 4 a + 2 b + c of the table says what it is."""
@@ -238,9 +249,26 @@ _ROUNDINGS: dict[str, _Function] = {
 }
 
 
+_FLOAT8 = {"e4m3x2": ml_dtypes.float8_e4m3fn, "e5m2x2": ml_dtypes.float8_e5m2}
+
+
+def _saturated(x: Array, dtype: Any) -> Array:
+    """Rounded; infinities and what is too large become the largest number, NaN stays."""
+    largest = float(ml_dtypes.finfo(dtype).max)
+    return np.clip(x, -largest, largest).astype(dtype)
+
+
 @instruction("cvt")
 def convert(m: Machine, op: Instruction) -> None:
     target, source = op.parts[-2:]
+    if target in _FLOAT8:
+        high, low = (_saturated(m.whole(each, "f32"), _FLOAT8[target]) for each in op.operands[1:])
+        m.write(op.operands[0], joined(np.stack([low, high], -1)))
+        return
+    if source in _FLOAT8:
+        pairs = halves(m.whole(op.operands[1], "b16"), source[:-2]).astype(np.float16)
+        m.write(op.operands[0], joined(pairs))
+        return
     if target in _PAIRS:
         high, low = (m.whole(each, "f32").astype(NUMPY[target[:-2]]) for each in op.operands[1:])
         m.write(op.operands[0], joined(np.stack([low, high], -1)))

@@ -20,7 +20,7 @@ NUMPY: dict[str, np.dtype[Any]] = {
         "b16": np.uint16, "u16": np.uint16, "s16": np.int16, "f16": np.float16,
         "bf16": ml_dtypes.bfloat16,
         "b32": np.uint32, "u32": np.uint32, "s32": np.int32, "f32": np.float32,
-        "tf32": np.float32,
+        "tf32": np.float32, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
         "b64": np.uint64, "u64": np.uint64, "s64": np.int64, "f64": np.float64,
     }.items()
 }  # fmt: skip

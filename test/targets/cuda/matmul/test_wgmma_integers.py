@@ -8,7 +8,6 @@ import pytest
 from emulator.launch import run_image
 from gpu_code import assert_no_spills, change_devices, compiled
 
-from xyntra.passes.lower.cuda.matmul import select
 from xyntra.passes.lower.cuda.matmul.wgmma import plan as wgmma_plan
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import Tile
 from xyntra.passes.lower.gpu.device import Feature
@@ -185,8 +184,3 @@ def test_blocks_do_not_share_a_reduction():
     """They would send each other sums of f32."""
     product = compiled(text(64, 64, 4096))
     assert product.launches[0].cluster == 1
-
-
-def test_warps_can_be_asked_for(monkeypatch):
-    monkeypatch.setattr(select, "WGMMA_INTEGERS", False)
-    assert "wgmma" not in compiled(text(128, 128, 128)).ptx

@@ -21,8 +21,13 @@ from xyntra.targets.llvm_text import to_llvm22
 TRIPLE = "nvptx64-nvidia-cuda"
 _OPT_LEVEL = 2  # of the passes on LLVM's IR: the first one leaves attention registers to spill
 _CODE_LEVEL = 2  # of the choice of instructions
-_MIXED = re.compile(r"wgmma\.mma_async\S+\.(u8\.s8|s8\.u8)\b")
-_MIXED_VERSION = "ptx84"  # of CUDA 12.4: wgmma of integers with different signs
+# Integers with different signs in wgmma, and float8 in mma, came with CUDA 12.4, conversions of
+# float8 for sm_89 with CUDA 12.1.
+_NEWER = (
+    (re.compile(r"wgmma\.mma_async\S+\.(u8\.s8|s8\.u8)\b"), "ptx84"),
+    (re.compile(r"mma\.sync\S+\.e[45]m[32]\."), "ptx84"),
+    (re.compile(r"cvt\.\S+e[45]m[32]x2"), "ptx81"),
+)
 
 
 def to_ptx(llvm_ir: str, architecture: str) -> str:
@@ -81,8 +86,8 @@ def _llvm() -> Any:
 
 def _ptx_version(llvm_ir: str, architecture: str) -> str:
     """Return LLVM's name of the PTX that a kernel needs: that of its architecture, as a rule."""
-    usual = ptx_feature(architecture)
-    return max(usual, _MIXED_VERSION) if _MIXED.search(llvm_ir) else usual
+    needed = [version for form, version in _NEWER if form.search(llvm_ir)]
+    return max([ptx_feature(architecture), *needed])
 
 
 @lru_cache(maxsize=8)

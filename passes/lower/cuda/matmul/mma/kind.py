@@ -22,7 +22,7 @@ class MmaKind:
     Attributes:
         shape: rows, columns and steps, as the instruction spells them.
         left: type of the left factor.
-        right: type of the right factor.
+        right: type of the right factor, the same but for integers and floats of 8 bits.
         total: type of the accumulators, f32 or s32.
         item: bytes of an element of a factor.
     """
@@ -39,11 +39,19 @@ class MmaKind:
         return self.total == "s32"
 
     @property
+    def is_float8(self) -> bool:
+        """Tell whether factors are floats of 8 bits."""
+        return self.left in FLOAT8
+
+    @property
     def types(self) -> str:
         """Those of result, factors and accumulators, as the instruction spells them."""
         return f"{self.total}.{self.left}.{self.right}.{self.total}"
 
 
+INTEGERS = ("s8", "u8")
+FLOAT8 = ("e4m3", "e5m2")
+_FLOAT8_NAMES = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
 _SHAPES = {1: "m16n8k32", 2: "m16n8k16", 4: "m16n8k8"}
 
 
@@ -59,8 +67,8 @@ def mma_kind(nest: LinearNest, roles: Roles, *, tf32: bool) -> MmaKind | None:
     if factors is None or set(factors) != {roles.left, roles.right}:
         return None
     left, right = factors[roles.left], factors[roles.right]
-    is_integer = left in ("s8", "u8")
-    if is_integer != (right in ("s8", "u8")) or (not is_integer and left != right):
+    is_integer = left in INTEGERS
+    if left != right and not any({left, right} <= {*each} for each in (INTEGERS, FLOAT8)):
         return None
     if left == "tf32" and not tf32:
         return None
@@ -96,6 +104,9 @@ def _source(value: ir.Value) -> tuple[ir.Value, str | None]:
     """Return what `value` is the exact widening of, and the type that the tensor cores name it."""
     if (op := _defining(value, "arith.extf")) is not None:
         kind = str(op.operands[0].type)
+        if kind in _FLOAT8_NAMES and str(value.type) == "f32":
+            bits = _defining(op.operands[0], "arith.bitcast")
+            return (value, None) if bits is None else (bits.operands[0], _FLOAT8_NAMES[kind])
         return op.operands[0], kind if kind in ("f16", "bf16") else None
     if (op := _defining(value, "arith.extsi", "arith.extui")) is not None:
         narrow = str(op.operands[0].type) == "i8" and str(value.type) == "i32"

@@ -12,7 +12,7 @@ from xyntra.passes.lower.cuda.matmul.mma.kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.matmul.mma.tiles import ROW_BYTES, MmaTile, choose_mma_tile
 from xyntra.passes.lower.gpu.contraction.row_values import RowValueLoops
 from xyntra.passes.lower.gpu.conv.window import ImagePosition
-from xyntra.passes.lower.gpu.device import GpuDevice
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.matmul.roles import Roles, outputs, size
 from xyntra.passes.lower.loops.linear_nest import LinearNest
 
@@ -84,7 +84,7 @@ def plan_mma(
             dimensions.
     """
     kind = mma_kind(nest, roles, tf32=tf32)
-    if kind is None:
+    if kind is None or (kind.is_float8 and not device.has(Feature.FLOAT8)):
         return None
     sizes = sizes_of(nest, roles)
     if sizes is None:

@@ -185,7 +185,7 @@ def operand(
     rows = wide[0].extent
     high = width if isinstance(rows, Size) else min(width, rows)
     box = (depth(product), high) if is_deep else (BLOCK, BLOCK)
-    element = "" if product.is_integer else product.element
+    element = "" if product.item_bytes == 1 else product.element
     found = tensor_map(access, [inner, outer, *others], box, element)
     if found is None:
         return None

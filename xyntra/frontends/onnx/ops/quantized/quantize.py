@@ -148,6 +148,8 @@ def dequantize_linear(node: Node) -> Tensor:
     x = node.tensor(0)
     parameters = _parameters(node, x.shape)
     dtype = _attribute_dtype(node, "output_dtype") or dtype_of(parameters[0])
+    if x.dtype.startswith("float8") and _is_zero(parameters[1:]):
+        del parameters[1:]
 
     def body(value: Scalar, scale: Scalar, zero: Scalar | None = None) -> Scalar:
         wide = "float32" if value.dtype.startswith("float") else "int32"
@@ -157,6 +159,14 @@ def dequantize_linear(node: Node) -> Tensor:
         return (centred.cast("float32") * scale.cast("float32")).cast(dtype)
 
     return node.b.map(body, x, *parameters, dtype=dtype)
+
+
+def _is_zero(zero_points: Sequence[Operand]) -> bool:
+    """Tell whether all zero points are known to be 0, as those of float8 should be."""
+    known = [each for each in zero_points if isinstance(each, np.ndarray)]
+    return len(known) == len(zero_points) and not any(
+        each.astype(np.float32).any() for each in known
+    )
 
 
 @handles("DynamicQuantizeLinear")
