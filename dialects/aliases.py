@@ -14,13 +14,17 @@ from xyntra.dialects.mlir import ir
 
 __all__ = [
     "ALIAS",
+    "APART",
     "COPIED",
+    "DONATED",
     "FILLED",
     "Alias",
     "aliases_of",
+    "donated_results",
     "filled_by",
     "input_names",
     "output_names",
+    "set_apart",
     "set_argument_text",
     "set_result_texts",
 ]
@@ -28,6 +32,13 @@ __all__ = [
 ALIAS = "xyntra.alias"
 COPIED = "xyntra.copied"
 """Attribute of such a result that is computed elsewhere, and copied at the end: why."""
+DONATED = "xyntra.donated"
+"""In place of `ALIAS`, of a result that may as well have memory of its own; it names the input.
+
+`write-states` decides: the result is an alias, or lies apart.
+"""
+APART = "xyntra.apart"
+"""Attribute of a result that was to be written over a donated input and is not: why."""
 FILLED = "xyntra.filled"
 """Attribute of an argument that is a cache: the input that says how many positions it holds.
 
@@ -54,7 +65,7 @@ def aliases_of(function: ir.Operation) -> list[Alias]:
     arguments = {name: number for number, name in input_names(function).items()}
     found: dict[int, Alias] = {}
     for result, given in enumerate(_dictionaries(function, "res_attrs", len(type_.results))):
-        name = given.get(ALIAS)
+        name = given.get(ALIAS, given.get(DONATED))
         if name is None:
             continue
         if not isinstance(name, ir.StringAttr) or name.value not in arguments:
@@ -89,6 +100,32 @@ def output_names(function: ir.Operation) -> dict[int, str]:
         for number, given in enumerate(entries)
         if "xyntra.requires" not in given
     }
+
+
+def donated_results(function: ir.Operation) -> set[int]:
+    """The numbers of results that may be written over an input, or have memory of their own."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    entries = _dictionaries(function, "res_attrs", len(type_.results))
+    return {number for number, given in enumerate(entries) if DONATED in given}
+
+
+def set_apart(function: ir.Operation, reasons: Mapping[int, str]) -> None:
+    """Settle all donated results of `function`: those of `reasons` lie apart, others are aliases.
+
+    Args:
+        function: it.
+        reasons: why a result is not written over its input, by the number of the result.
+    """
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    entries = _dictionaries(function, "res_attrs", len(type_.results))
+    with function.context:
+        for number, entry in enumerate(entries):
+            name = entry.pop(DONATED, None)
+            if number in reasons:
+                entry[APART] = ir.StringAttr.get(reasons[number])
+            elif name is not None:
+                entry[ALIAS] = name
+        function.attributes["res_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, entries)))
 
 
 def filled_by(function: ir.Operation, argument: int) -> int | None:

@@ -26,6 +26,7 @@ from xyntra.targets.program import (
     DeviceProgram,
     Future,
     HostProgram,
+    PlainCall,
     PlainProgram,
     Program,
     StreamProgram,
@@ -213,13 +214,13 @@ class Executable:
             )
         return self._program.run_at
 
-    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None] | None:
+    def plain_call(self) -> PlainCall | None:
         """Return a function that runs the model on arrays that fit; None where there is none.
 
-        It takes the inputs in order, and returns the outputs in new arrays, or None, having done
-        nothing, where an input is no contiguous array of the right dtype and shape: of numpy, or on
-        a GPU one that was placed there. Inputs that outputs are written over share memory with
-        nothing else.
+        It takes the inputs in order, and returns the outputs, or None, having done nothing, where
+        an input is no contiguous array of the right dtype and shape: of numpy, or on a GPU one that
+        was placed there. Inputs that outputs are written over share memory with nothing else. For
+        outputs that have memory of their own it may be given that, in arrays which are not needed.
         """
         return self._program.plain_call() if isinstance(self._program, PlainProgram) else None
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
-from xyntra.dialects.aliases import COPIED, aliases_of, set_result_texts
+from xyntra.dialects.aliases import (
+    COPIED,
+    aliases_of,
+    donated_results,
+    set_apart,
+    set_result_texts,
+)
 from xyntra.dialects.attributes.kernel import KernelFacts
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
@@ -31,7 +37,9 @@ class WriteStates:
     it after writing it: an elementwise kernel, or loops that update a tensor. That kernel then has
     the attribute `xyntra.inplace`, and stands behind all others that read the input. Where no such
     order exists, or the kernel reads the input in another way, the result is computed elsewhere and
-    copied at the end; the attribute `xyntra.copied` of the result says why.
+    copied at the end; the attribute `xyntra.copied` of the result says why. A result with
+    `xyntra.donated` is an alias in the first case; in the second it has memory of its own, and
+    `xyntra.apart` says why.
     """
 
     name: ClassVar[str] = "write-states"
@@ -81,13 +89,18 @@ class _States:
         """Settle every alias, in the order of the results."""
         block = self.function.regions[0].blocks[0]
         returning, copied = _operations(self.function)[-1], dict[int, str]()
+        donated, apart = donated_results(self.function), dict[int, str]()
         for alias in aliases_of(self.function):
             value, state = returning.operands[alias.result], block.arguments[alias.argument]
             reason = self._write_in_place(origin_of(value), state)
-            if reason:
+            if reason and alias.result in donated:
+                apart[alias.result] = reason
+            elif reason:
                 returning.operands[alias.result] = self._copy(value, returning)
                 copied[alias.result] = reason
         set_result_texts(self.function, COPIED, copied)
+        if donated:
+            set_apart(self.function, apart)
 
     def _write_in_place(self, value: ir.Value, state: ir.Value) -> str:
         """Let what computes `value` write it where `state` lies; returns why not, or ""."""

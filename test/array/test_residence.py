@@ -126,7 +126,8 @@ def test_what_runs_has_its_inputs_and_makes_room_for_results(pool: _Pool) -> Non
         runs.append(pool.held)
         return _Resident(pool, np.asarray(x) + 1)
 
-    executable: Any = SimpleNamespace(plain_call=lambda: None)
+    plan = SimpleNamespace(aliases=(), outputs=(None,))
+    executable: Any = SimpleNamespace(plain_call=lambda: None, plan=plan)
     program = GraphProgram(executable, [0], 1, True, DEVICE)
     program.executable = run  # type: ignore[assignment]
     with pytest.warns(SpillWarning):

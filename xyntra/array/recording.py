@@ -17,6 +17,8 @@ from xyntra.array.recorded.evaluate import compute, node_value
 from xyntra.array.recorded.graph import NUMBER, LazyNode, RecordState, leaf, meta_of
 from xyntra.array.recorded.placement import (
     are_numpy,
+    free_places,
+    give_up,
     keeps_arrays,
     lend,
     lends,
@@ -27,6 +29,7 @@ from xyntra.array.recorded.placement import (
 from xyntra.array.recorded.places import user_place
 from xyntra.array.recorded.reach import Graph, graph_of
 from xyntra.array.recorded.residence import note
+from xyntra.array.recorded.spares import Spares
 from xyntra.array.trees import flatten, structure, unflatten
 from xyntra.errors import InputError
 from xyntra.targets.current import CurrentDevice
@@ -45,11 +48,23 @@ class _Recording:
         values: for each leaf of it: the place of an argument, or its node, or a function that
             returns its value.
         lent: the places of arguments that results are written over.
+        replaced: for each output of the program with memory of its own, the place of the argument
+            that is given up for it, or None; nothing where all would be None.
+        given_up: these places.
         outputs: for each leaf of the result: ("computed", place), ("argument", place) or the value.
         result: the form of the result.
     """
 
-    __slots__ = ("lent", "metas", "outputs", "program", "result", "values")
+    __slots__ = (
+        "given_up",
+        "lent",
+        "metas",
+        "outputs",
+        "program",
+        "replaced",
+        "result",
+        "values",
+    )
 
     def __init__(
         self,
@@ -59,20 +74,24 @@ class _Recording:
         metas: Sequence[Any],
         result: Any,
         lent: Sequence[int] = (),
+        replaced: Sequence[int | None] = (),
     ) -> None:
         self.program = program
         self.values = values
         self.lent = lent
+        self.replaced = replaced
+        self.given_up = [place for place in replaced if place is not None]
         self.outputs = outputs
         self.metas = metas
         self.result = result
 
-    def __call__(self, nodes: Sequence[LazyNode | None], target: str) -> Any:
+    def __call__(self, nodes: Sequence[LazyNode | None], target: str, spares: Spares) -> Any:
         """Return the result for the arguments, which are computed.
 
         Args:
             nodes: of the arguments; None for one that is part of what is recorded.
             target: where it runs.
+            spares: arguments that were given up in calls before.
         """
         arguments = [None if node is None else node.value for node in nodes]
         found: Sequence[Any] = ()
@@ -81,11 +100,15 @@ class _Recording:
                 arguments = placed([node or _NOTHING for node in nodes], target)
             if self.lent:
                 lend(arguments, nodes, self.lent)
+            free = free_places(arguments, nodes, self.given_up)
             given = [
                 arguments[each] if type(each) is int else each()  # type: ignore[operator]
                 for each in self.values
             ]
-            found = self.program(given)
+            found = self.program(given, spares.take(self.replaced))
+            for place in free:
+                spares.keep(place, arguments[place])
+                give_up(nodes[place])
         leaves, computed = [], []
         for (kind, what), meta in zip(self.outputs, self.metas, strict=True):
             if kind == "computed":
@@ -119,6 +142,7 @@ class Jitted:
         self._static = frozenset(static)
         self._donate = frozenset(donate)
         self._recordings: dict[Any, _Recording] = {}
+        self._spares = Spares()
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -126,7 +150,7 @@ class Jitted:
         if RecordState.tracing or RecordState.keep:
             return self._function(*arguments)  # part of what is recorded around it
         found, nodes, target = self._recorded(arguments)
-        return found(nodes, target)
+        return found(nodes, target, self._spares)
 
     def explain(self, *arguments: Any) -> str:
         """Return the kernels that the function became for arguments, and why it became these."""
@@ -262,14 +286,18 @@ def _recording(
     returned = {what for kind, what in outputs if kind == "argument"}
     aliases = _aliases(graph, list(wanted), places, donated - returned)
     program = compiled(graph, list(wanted), target, (), aliases)
-    lent = [places[graph.leaves[number]] for _, number in aliases]
+    donors = {output: places[graph.leaves[number]] for output, number in aliases}
+    replaced = [donors.get(output) for output in program.own]
+    if not any(place is not None for place in replaced):
+        replaced = []
+    lent = [place for output, place in donors.items() if output not in program.own]
     values: list[int | Callable[[], Any]] = []
     for node in graph.leaves:
         if node in places:
             values.append(places[node])
         else:
             values.append(_again(node, draws.get(node), target))
-    return _Recording(program, values, outputs, metas, result, lent)
+    return _Recording(program, values, outputs, metas, result, lent, replaced)
 
 
 def _aliases(
@@ -337,7 +365,8 @@ def jit(
         function: takes and returns arrays, numbers, and tuples, lists and dictionaries of them.
         static: the positions of arguments that are part of what is recorded; they can be hashed.
         donate: the positions of arguments that are not used afterwards: results of their types are
-            written over them. What else shows their memory keeps a copy.
+            written over them, or where no kernel can do that, into the memory of those of the call
+            before. What else shows their memory keeps it.
     """
     if function is None:
         return lambda own: Jitted(own, static, donate)

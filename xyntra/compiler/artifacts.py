@@ -124,7 +124,7 @@ def _key(request: Request, config: Config, target: CodeTarget) -> str:
     given: list[object] = [request.shapes, request.dims, request.constants, request.magnitudes]
     given += [request.values, request.peaks, request.observe, request.observe_errors]
     given += [request.aliases, request.ranges, request.named, request.tuned]
-    given += [request.relations]
+    given += [request.relations, request.donated]
     given += [request.quantization]
     facts = [request.kind, given, config.codegen_key(), rewrites, request.trusted]
     settings = json.dumps(facts, sort_keys=True)

@@ -294,6 +294,7 @@ def make_request(
         constants=dict(sizes.constants),
         values=dict(sizes.values),
         aliases=dict(sizes.aliases),
+        donated=sizes.donated,
         ranges=dict(sizes.ranges),
         named=dict(sizes.named),
         relations=dict(sizes.relations),

@@ -27,7 +27,7 @@ def import_module(request: Request) -> ir.Module:
         XyntraError: the model is wrong or has something that is not supported.
     """
     module = _imported(request)
-    mark_aliases(module.operation, request.aliases)
+    mark_aliases(module.operation, request.aliases, request.donated)
     return module
 
 

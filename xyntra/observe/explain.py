@@ -61,6 +61,8 @@ def explain(
         lines += [*_requirements(plan, width), ""]
     if plan.aliases:
         lines += [*_aliases(plan, width), ""]
+    if any(port.apart for port in plan.outputs):
+        lines += [*_apart(plan, width), ""]
     if plan.sizes:
         lines += [*_sizes(plan, width), ""]
     if plan.fallbacks:
@@ -116,6 +118,18 @@ def _aliases(plan: Plan, width: int) -> list[str]:
         port, state = plan.outputs[output], plan.inputs[number]
         how = f"copied at the end, because {port.copied}" if port.copied else "in place"
         lines.append(f"  {printable(port.name)} over {printable(state.name)}: {printable(how)}")
+    return [shorten(line, width) for line in lines]
+
+
+def _apart(plan: Plan, width: int) -> list[str]:
+    """Return which outputs take turns between two places, and why."""
+    lines = ["outputs that have memory of their own, though inputs are given up for them"]
+    reasons: dict[str, list[str]] = {}
+    for port in plan.outputs:
+        if port.apart:
+            reasons.setdefault(port.apart, []).append(printable(port.name))
+    for reason, names in reasons.items():
+        lines.append(f"  {len(names)}, because {printable(reason)}: {', '.join(names)}")
     return [shorten(line, width) for line in lines]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from torch_mlir import ir
 
 from xyntra.dialects import KernelFacts
-from xyntra.dialects.aliases import COPIED
+from xyntra.dialects.aliases import APART, COPIED
 from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.requires import read_requirement, requirements_of
 from xyntra.dialects.result_sizes import read_size, sizes_of
@@ -290,7 +290,9 @@ class _PlanBuilder:
                 continue
             name = given.get("xyntra.output", f"output{position}")
             port = self._port(name, given, ir.RankedTensorType(value.type), home)
-            self.outputs.append(replace(port, copied=given.get(COPIED, "")))
+            self.outputs.append(
+                replace(port, copied=given.get(COPIED, ""), apart=given.get(APART, ""))
+            )
 
     def sized(self) -> Iterator[SizedDimension]:
         """The dimensions of outputs that have a size of their own.

@@ -116,11 +116,13 @@ def _check_ports(plan: Plan, ports: Sequence[Port], *kinds: BufferKind) -> None:
             all(isinstance(each, str) for each in port.fixed_by), f"{place} is fixed by no text"
         )
         _require(isinstance(port.copied, str), f"{place} is copied for no text")
+        _require(isinstance(port.apart, str), f"{place} lies apart for no text")
         _require(is_dtype(port.dtype) and is_shape(port.shape), f"{place} is no tensor")
         buffer = _buffer(plan, port.buffer, place)
         _require(buffer.kind in kinds, f"{place} lies in a buffer of kind '{buffer.kind}'")
         is_state = kind == "output" and buffer.kind == "state"
         _require(is_state or not port.copied, f"{place} is copied over no input")
+        _require(not (is_state and port.apart), f"{place} is written over an input, and is not")
         _require(buffer.nbytes == port.nbytes, f"{place} does not fill its buffer")
     names = {port.name for port in ports}
     _require(len(names) == len(ports), f"two {kind}s have one name")

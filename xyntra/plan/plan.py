@@ -45,6 +45,8 @@ class Port:
             such as "dims['batch']"; "" where the model did. Empty where the model gave all.
         copied: of an output that is written where an input lies, why it is computed elsewhere and
             copied there at the end of a call; "" where it is not.
+        apart: of an output that was to be written over an input that is given up, why it has memory
+            of its own; "" of others.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Port:
     buffer: int
     fixed_by: tuple[str, ...] = ()
     copied: str = ""
+    apart: str = ""
 
     @property
     def nbytes(self) -> int:
@@ -326,8 +329,8 @@ class Plan:
 def _port(entry: dict[str, Any]) -> Port:
     fixed_by = _items(entry.get("fixed_by", ()))
     shape = _items(entry["shape"])
-    copied = entry.get("copied", "")
-    return Port(entry["name"], entry["dtype"], shape, entry["buffer"], fixed_by, copied)
+    reasons = entry.get("copied", ""), entry.get("apart", "")
+    return Port(entry["name"], entry["dtype"], shape, entry["buffer"], fixed_by, *reasons)
 
 
 def _texts(entry: object) -> tuple[str, str, str]:

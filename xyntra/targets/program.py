@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -85,6 +85,19 @@ class Future(Protocol):
         """
 
 
+class PlainCall(Protocol):
+    """The short way of calling a program, which checks only that arrays are of the usual kind."""
+
+    def __call__(self, arrays: Sequence[Any], into: Sequence[Any] = ()) -> list[Any] | None:
+        """Run once, and return the results; None, with nothing done, where an array does not fit.
+
+        Args:
+            arrays: one an input.
+            into: for every result an array, which nothing reads any more, or None; or nothing. A
+                result is written there where that is of its kind, else into a new array.
+        """
+
+
 @runtime_checkable
 class HostProgram(Program, Protocol):
     """A program that runs in this process, on memory whose addresses it is given."""
@@ -98,21 +111,17 @@ class HostProgram(Program, Protocol):
                 may overlap anything else. Such an output is none of the results.
         """
 
-    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None]:
-        """Return a function that runs once on arrays of numpy that fit, and returns new ones.
-
-        It takes one value an input, and returns None, having done nothing, where one does not fit.
-        """
+    def plain_call(self) -> PlainCall:
+        """Return a function that runs once on arrays of numpy that fit."""
 
 
 @runtime_checkable
 class PlainProgram(Program, Protocol):
     """A program with a short way of calling it on arrays that lie where it runs."""
 
-    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None]:
-        """Return a function that runs once on arrays that fit, and returns new ones.
+    def plain_call(self) -> PlainCall:
+        """Return a function that runs once on arrays that fit.
 
-        It takes one value an input, and returns None, having done nothing, where one does not fit.
         Arrays that outputs are written over share memory with no other, and come back.
         """
 

@@ -7,7 +7,7 @@ written where one does not fit, and given back among the outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xyntra.errors import InputError, UnsupportedError
@@ -17,6 +17,7 @@ from xyntra.targets.program import (
     DeviceProgram,
     Future,
     HostProgram,
+    PlainCall,
     PlainProgram,
     Program,
     StateProgram,
@@ -145,12 +146,12 @@ class StatefulProgram:
             for number in range(len(self._plan.outputs))
         ]
 
-    def _plain(self, program: PlainProgram) -> Callable[[_Arrays], list[Any] | None]:
+    def _plain(self, program: PlainProgram) -> PlainCall:
         """Return the short way of a program, whose caller vouches for the arrays of states."""
         run = program.plain_call()
 
-        def call(arrays: _Arrays) -> list[Any] | None:
-            found = run(arrays)
+        def call(arrays: _Arrays, into: _Arrays = ()) -> list[Any] | None:
+            found = run(arrays, into)
             return None if found is None else list(self._merged(arrays, found))
 
         return call
@@ -164,7 +165,7 @@ class _StatefulHostProgram(StatefulProgram):
         self.run_at = program.run_at
         self._short = self._plain(program)
 
-    def plain_call(self) -> Callable[[_Arrays], list[Any] | None]:
+    def plain_call(self) -> PlainCall:
         return self._short
 
 
@@ -178,7 +179,7 @@ class _StatefulDeviceProgram(StatefulProgram):
         self._device = program
         self._short = self._plain(program) if isinstance(program, PlainProgram) else None
 
-    def plain_call(self) -> Callable[[_Arrays], list[Any] | None]:
+    def plain_call(self) -> PlainCall:
         return self._short or _never
 
     def submit(self, arrays: _Arrays) -> Future:
@@ -188,5 +189,5 @@ class _StatefulDeviceProgram(StatefulProgram):
         )
 
 
-def _never(_: _Arrays) -> None:
+def _never(arrays: _Arrays, into: _Arrays = ()) -> None:
     """Take no arrays."""

@@ -58,3 +58,28 @@ func.func @main(%past: tensor<64x8xf32> {xyntra.input = "past"}, %new: tensor<8x
   %twice = call @double(%other) : (tensor<64x8xf32>) -> tensor<64x8xf32>
   return %present, %before, %after, %twice : tensor<64x8xf32>, tensor<f32>, tensor<f32>, tensor<64x8xf32>
 }
+
+// Inputs that are given up: what is written element by element is an alias, what reads other elements
+// has memory of its own, and nothing is copied.
+func.func private @turned(%x: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {xyntra.kernel = #xyntra.kernel<{kind = "elementwise"}>} {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  } -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+// CHECK-LABEL: func.func @donated
+// CHECK-SAME: xyntra.apart = "the kernel that computes it reads elements that it has overwritten"
+// CHECK-SAME: xyntra.alias = "b"
+// CHECK: %[[TURNED:.*]] = call @turned(%arg0)
+// CHECK: %[[TWICE:.*]] = call @double_inplace_00(%arg1)
+// CHECK-NOT: state_copy
+// CHECK: return %[[TURNED]], %[[TWICE]]
+func.func @donated(%a: tensor<8x8xf32> {xyntra.input = "a"}, %b: tensor<64x8xf32> {xyntra.input = "b"})
+    -> (tensor<8x8xf32> {xyntra.output = "x", xyntra.donated = "a"}, tensor<64x8xf32> {xyntra.output = "y", xyntra.donated = "b"}) {
+  %x = call @turned(%a) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %y = call @double(%b) : (tensor<64x8xf32>) -> tensor<64x8xf32>
+  return %x, %y : tensor<8x8xf32>, tensor<64x8xf32>
+}

@@ -9,7 +9,7 @@ tell; else a copy is.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +28,9 @@ __all__ = [
     "LENT",
     "are_numpy",
     "device_of",
+    "free_places",
     "full_name",
+    "give_up",
     "keeps_arrays",
     "lend",
     "lends",
@@ -136,16 +138,34 @@ def lend(values: list[Any], nodes: Sequence[LazyNode | None], places: Sequence[i
         nodes: whose values they are.
         places: which of them are lent.
     """
+    free = set(free_places(values, nodes, places))
+    for at in places:
+        if at in free:
+            give_up(nodes[at])
+        elif nodes[at] is not None:
+            values[at] = place(values[at], device_of(values[at]) or "cpu")
+
+
+def give_up(node: LazyNode | None) -> None:
+    """Take the value of a node away: reading it is an error from then on."""
+    if node is not None:
+        node.value = None
+        node.op = LENT
+
+
+def free_places(
+    values: Sequence[Any], nodes: Sequence[LazyNode | None], places: Iterable[int]
+) -> list[int]:
+    """Return the places whose value nothing but the graph can see, and which may be written to."""
+    found = []
     for at in places:
         node = nodes[at]
         if node is None:
             continue
         shared = sys.getrefcount(node) > _NODE or sys.getrefcount(values[at]) > _VALUE
-        if shared or not _is_writable(values[at]):
-            values[at] = place(values[at], device_of(values[at]) or "cpu")
-            continue
-        node.value = None
-        node.op = LENT
+        if not shared and _is_writable(values[at]):
+            found.append(at)
+    return found
 
 
 def _is_writable(value: Any) -> bool:

@@ -39,9 +39,12 @@ class GraphProgram:
         given: how many values a call is given.
         single: whether it has one output.
         target: on whose device arrays lie between calls; None where that is the host.
+
+    Attributes:
+        own: the outputs that are not written over an input, by number.
     """
 
-    __slots__ = ("every", "executable", "places", "plain", "single", "target")
+    __slots__ = ("every", "executable", "own", "places", "plain", "single", "target")
 
     def __init__(
         self,
@@ -57,17 +60,24 @@ class GraphProgram:
         self.single = single
         self.every = list(places) == list(range(given))
         self.plain = executable.plain_call()
+        over = {output for output, _ in executable.plan.aliases}
+        self.own = [each for each in range(len(executable.plan.outputs)) if each not in over]
 
-    def __call__(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the values of the outputs for those of leaves and changing numbers."""
+    def __call__(self, values: Sequence[Any], into: Sequence[Any] = ()) -> Sequence[Any]:
+        """Return the values of the outputs for those of leaves and changing numbers.
+
+        Args:
+            values: of leaves, and of numbers that change.
+            into: for each output of `own` a value that is not needed any more, or None; or nothing.
+        """
         if self.target is not None:
-            return with_room(lambda: self._run(values), values, self.target)
-        return self._run(values)
+            return with_room(lambda: self._run(values, into), values, self.target)
+        return self._run(values, into)
 
-    def _run(self, values: Sequence[Any]) -> Sequence[Any]:
+    def _run(self, values: Sequence[Any], into: Sequence[Any]) -> Sequence[Any]:
         given = values if self.every else [values[place] for place in self.places]
         if self.plain is not None:
-            plain = self.plain(given)
+            plain = self.plain(given, into)
             if plain is not None:
                 return plain
         found = self.executable(*given)
@@ -88,7 +98,7 @@ def compiled(
         outputs: the nodes to compute.
         target: where it runs.
         varying: positions in the graph's numbers that are inputs.
-        aliases: pairs of an output and the leaf that it is written over.
+        aliases: pairs of an output and the leaf that it is written over, if a kernel can.
 
     Raises:
         XyntraError: the graph cannot be compiled.
@@ -97,7 +107,7 @@ def compiled(
     config = load_config(None, target=target)
     source = ModelSource("array", program.to_bytes(), None, {}, None)
     names = {f"output{number}": f"v{graph.places[graph.leaves[leaf]]}" for number, leaf in aliases}
-    executable = compile_source(source, Sizes(aliases=names), config)
+    executable = compile_source(source, Sizes(aliases=names, donated=True), config)
     given = len(graph.leaves) + len(varying)
     device = target if keeps_arrays(target) else None
     return GraphProgram(executable, places, given, len(outputs) == 1, device)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
 from xyntra.array.recorded.graph import LazyNode
+from xyntra.array.recorded.spares import drop_spares
 from xyntra.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def with_room(work: Callable[[], T], kept: Sequence[Any], target: str) -> T:
         try:
             return work()
         except DeviceError as error:
-            if error.code != _NO_ROOM or not _make_room(kept, full_name(target)):
+            if error.code != _NO_ROOM or not (drop_spares() or _make_room(kept, full_name(target))):
                 raise
 
 

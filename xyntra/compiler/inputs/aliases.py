@@ -6,7 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xyntra.dialects.aliases import ALIAS, input_names, output_names, set_result_texts
+from xyntra.dialects.aliases import (
+    ALIAS,
+    DONATED,
+    input_names,
+    output_names,
+    set_result_texts,
+)
 from xyntra.dialects.mlir import ir
 from xyntra.errors import InputError
 from xyntra.suggestions import did_you_mean
@@ -43,12 +49,13 @@ def read_aliases(aliases: Any) -> dict[str, str]:
     return dict(aliases)
 
 
-def mark_aliases(module: ir.Operation, aliases: Mapping[str, str]) -> None:
+def mark_aliases(module: ir.Operation, aliases: Mapping[str, str], donated: bool = False) -> None:
     """Declare aliases in an imported module.
 
     Args:
         module: with the function `main` alone.
         aliases: names of inputs by names of outputs.
+        donated: whether an output that no kernel can write there has memory of its own.
 
     Raises:
         InputError: `unknown-output`, `unknown-input`, `alias-dtype` or `alias-shape`.
@@ -69,7 +76,7 @@ def mark_aliases(module: ir.Operation, aliases: Mapping[str, str]) -> None:
         number = outputs[output]
         _check_types(output, type_.results[number], name, type_.inputs[inputs[name]])
         texts[number] = name
-    set_result_texts(main, ALIAS, texts)
+    set_result_texts(main, DONATED if donated else ALIAS, texts)
 
 
 def _check_types(output: str, result: ir.Type, name: str, argument: ir.Type) -> None:

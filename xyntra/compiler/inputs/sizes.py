@@ -30,6 +30,8 @@ class Sizes:
         constants: values of inputs, which then are none.
         values: those that other inputs have in calls, where a shape depends on them.
         aliases: inputs that outputs are written over, by the names of the outputs.
+        donated: whether the caller gives these inputs up, so that an output that no kernel can
+            write there has memory of its own.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -37,6 +39,7 @@ class Sizes:
     constants: Constants = field(default_factory=dict)
     values: Constants = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    donated: bool = False
     ranges: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     relations: Mapping[str, str] = field(default_factory=dict)

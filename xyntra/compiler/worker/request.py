@@ -61,6 +61,7 @@ class Request:
         observe: the target ("cpu" or "cuda") for which the model is to return these; "" for none.
             It is then compiled for this processor.
         aliases: inputs that outputs are written over, by the names of the outputs.
+        donated: whether an output that no kernel can write there has memory of its own.
         observe_errors: the type whose errors in products are returned, too, or "none"; "int8" for
             factors of products.
         quantization: of products with weights, in order, scale and zero point of what they are
@@ -104,6 +105,7 @@ class Request:
     quantization: tuple[tuple[float, int, str], ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    donated: bool = False
     ranges: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     tuned: dict[str, Tuned] = field(default_factory=dict)
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -10,22 +10,26 @@ import numpy as np
 
 from xyntra.plan.plan import Port, numpy_dtype
 from xyntra.targets.cpu.memory import address_of
+from xyntra.targets.program import PlainCall
 
 __all__ = ["plain_arguments", "plain_call"]
 
 _PLAIN = 0x101
 """Flags of numpy's arrays: C-contiguous and aligned."""
 
+_USABLE = _PLAIN | 0x400
+"""Flags of arrays that results can be written to."""
+
 _Arrays = list[np.ndarray[Any, Any]]
 
 
 def plain_call(
     inputs: Sequence[Port], outputs: Sequence[Port], run: Callable[[Sequence[int]], None]
-) -> Callable[[Sequence[Any]], _Arrays | None]:
-    """Return a function that runs a program and returns new arrays.
+) -> PlainCall:
+    """Return a function that runs a program, and returns new arrays or some that it is given.
 
-    It takes one value an input, and returns None, having done nothing, unless all of them are
-    arrays of numpy of the input's dtype and shape, contiguous and aligned.
+    It returns None, having done nothing, unless all inputs are arrays of numpy of the input's dtype
+    and shape, contiguous and aligned.
 
     Args:
         inputs: of the program.
@@ -34,8 +38,8 @@ def plain_call(
     """
     arguments = plain_arguments(inputs, outputs)
 
-    def call(values: Sequence[Any]) -> _Arrays | None:
-        found = arguments(values)
+    def call(arrays: Sequence[Any], into: Sequence[Any] = ()) -> _Arrays | None:
+        found = arguments(arrays, into)
         if found is None:
             return None
         addresses, results = found
@@ -47,16 +51,19 @@ def plain_call(
 
 def plain_arguments(
     inputs: Sequence[Port], outputs: Sequence[Port]
-) -> Callable[[Sequence[Any]], tuple[list[int], _Arrays] | None]:
+) -> Callable[..., tuple[list[int], _Arrays] | None]:
     """Return a function that makes new arrays for the outputs of a call on arrays that fit.
 
-    It returns the addresses of inputs and outputs, and these arrays; None where `plain_call` does.
+    It takes what `PlainCall` does, and returns the addresses of inputs and outputs, and the latter;
+    None where `plain_call` does.
     """
     expected = [(numpy_dtype(port.dtype), port.shape) for port in inputs]
     made = [(port.shape, numpy_dtype(port.dtype)) for port in outputs]
     count, array, empty = len(inputs), np.ndarray, np.empty
 
-    def arguments(values: Sequence[Any]) -> tuple[list[int], _Arrays] | None:
+    def arguments(
+        values: Sequence[Any], into: Sequence[Any] = ()
+    ) -> tuple[list[int], _Arrays] | None:
         if len(values) != count:
             return None
         addresses = []
@@ -69,9 +76,25 @@ def plain_arguments(
             ):
                 return None
             addresses.append(address_of(value))
-        results = [empty(shape, dtype) for shape, dtype in made]
+        results = [empty(shape, dtype) for shape, dtype in made] if not into else _own(into)
         for result in results:
             addresses.append(address_of(result))
         return addresses, results
 
+    def _own(into: Sequence[Any]) -> _Arrays:
+        return [
+            own if _fits(own, shape, dtype) else empty(shape, dtype)
+            for own, (shape, dtype) in zip(into, made, strict=True)
+        ]
+
     return arguments
+
+
+def _fits(own: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    """Tell whether an array that is not needed any more can hold a result."""
+    return (
+        type(own) is np.ndarray
+        and own.dtype is dtype
+        and own.shape == shape
+        and own.flags.num & _USABLE == _USABLE
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from xyntra.targets.cpu.plain_call import plain_arguments, plain_call
 from xyntra.targets.cpu.prepared import PreparedOperands, prepare_name, prepared_kernels
 from xyntra.targets.cpu.replay import StepTable, own_library
 from xyntra.targets.cpu.threads.pool import default_threads, team
+from xyntra.targets.program import PlainCall
 
 Array = np.ndarray[Any, Any]
 
@@ -149,7 +150,7 @@ class CpuProgram:
         finally:
             self._arenas.give(arena)
 
-    def plain_call(self) -> Callable[[Sequence[Any]], list[Array] | None]:
+    def plain_call(self) -> PlainCall:
         """Return a function that runs once on arrays of numpy that fit; see `plain_call`."""
         return plain_call(self.plan.inputs, self.plan.results, self.run_at)
 

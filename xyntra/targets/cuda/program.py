@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -23,6 +23,7 @@ from xyntra.targets.cuda.driver.gpu import Gpu, gpu
 from xyntra.targets.cuda.graphs.launches import BoundLaunch
 from xyntra.targets.cuda.loaded_model import LoadedModel
 from xyntra.targets.launch_resources import LaunchResources
+from xyntra.targets.program import PlainCall
 
 Array = np.ndarray[Any, Any]
 
@@ -85,21 +86,21 @@ class CudaProgram:
             started = loaded.start(arrays, out)
         return started.wait() if isinstance(started, Pending) else started
 
-    def plain_call(self) -> Callable[[Sequence[Any]], list[Any] | None]:
-        """Return a function that runs once on arrays placed on the GPU, and returns new ones.
+    def plain_call(self) -> PlainCall:
+        """Return a function that runs once on arrays placed on the GPU.
 
         It returns None, having done nothing, where an array does not fit, and before the first
         call, which loads the program.
         """
         return self._call_resident
 
-    def _call_resident(self, arrays: Sequence[Any]) -> list[Any] | None:
+    def _call_resident(self, arrays: Sequence[Any], into: Sequence[Any] = ()) -> list[Any] | None:
         loaded = self._loaded
         if loaded is None or loaded.gpu.is_lost:
             return None
         try:
             with loaded.gpu.entered(), self._lock:
-                return loaded.resident.start(arrays)
+                return loaded.resident.start(arrays, into)
         except DeviceError as error:
             raise loaded.named(error) from None
 

@@ -68,6 +68,11 @@ class DeviceArray:
         """Size of the array in bytes."""
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
+    @property
+    def is_read_elsewhere(self) -> bool:
+        """Whether other streams were given the memory, whose work may not have ended."""
+        return bool(self._readers)
+
     def numpy(self) -> Array:
         """Return a copy in the memory of the host.
 

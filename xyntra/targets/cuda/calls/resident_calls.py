@@ -36,8 +36,13 @@ class ResidentCalls:
         self._order = order
         self._place = place
 
-    def start(self, arrays: Sequence[Any]) -> list[Any] | None:
-        """Launch a call and return its outputs; None, with nothing done, where it is unusual."""
+    def start(self, arrays: Sequence[Any], into: Sequence[Any] = ()) -> list[Any] | None:
+        """Launch a call and return its outputs; None, with nothing done, where it is unusual.
+
+        Args:
+            arrays: one an input.
+            into: as `PlainCall` takes it.
+        """
         gpu = self._gpu
         stream, ordinal = gpu.stream, gpu.ordinal
         if len(arrays) != len(self._inputs):
@@ -53,14 +58,35 @@ class ResidentCalls:
             ):
                 return None
             addresses.append(array.address)
-        take, place = gpu.blocks.take, self._place
-        results = [
-            DeviceArray(gpu, take(nbytes, stream), shape, dtype, stream, place)
-            for nbytes, shape, dtype in self._results
-        ]
-        replay = self._replays.find((*addresses, *[each.address for each in results]))
+        results = self._new_results() if not into else self._results_in(into)
+        # Results whose places take turns come back to these, and soon have a graph for each.
+        launches = self._replays.at if into else self._replays.find
+        replay = launches((*addresses, *[each.address for each in results]))
         if replay is None:
             return None
         self._order.enter(stream, lasts=True)
         replay(stream)
         return results
+
+    def _new_results(self) -> list[Any]:
+        gpu, stream, place = self._gpu, self._gpu.stream, self._place
+        take = gpu.blocks.take
+        return [
+            DeviceArray(gpu, take(nbytes, stream), shape, dtype, stream, place)
+            for nbytes, shape, dtype in self._results
+        ]
+
+    def _results_in(self, into: Sequence[Any]) -> list[Any]:
+        """Return arrays for the results, in memory of those that are not needed any more."""
+        gpu, stream, place = self._gpu, self._gpu.stream, self._place
+        return [
+            own
+            if type(own) is DeviceArray
+            and own.stream == stream
+            and own.device == gpu.ordinal
+            and own.shape == shape
+            and own.dtype == dtype
+            and not own.is_read_elsewhere
+            else DeviceArray(gpu, gpu.blocks.take(nbytes, stream), shape, dtype, stream, place)
+            for own, (nbytes, shape, dtype) in zip(into, self._results, strict=True)
+        ]
