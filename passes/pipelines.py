@@ -148,6 +148,7 @@ PIPELINES: dict[str, Pipeline] = {
             "split-long-reductions",
             "form-attention-stages",
             "form-contraction-stages",
+            "rows-in-pieces",
             "form-stages",
             "fold-padding",
             "join-pieces",

@@ -83,7 +83,7 @@ def stored_together(outputs: Sequence[BufferOperand], inner: int, lanes: int) ->
     longer vectors each store of a warp would leave gaps for the next one.
     """
     for number in range(len(outputs)):
-        group = _interleaved(outputs, number, inner)
+        group = interleaved_outputs(outputs, number, inner)
         while lanes > 1 and len(group) > 1 and not _fill_vector(outputs, group, inner, lanes):
             lanes //= 2
     return lanes
@@ -157,7 +157,7 @@ def store_windowed(
     for number, (value, access) in enumerate(zip(values, outputs, strict=True)):
         if number in done:
             continue
-        group = _interleaved(outputs, number, inner)
+        group = interleaved_outputs(outputs, number, inner)
         if len(group) > 1:
             done |= set(group)
             together = _fill_vector(outputs, group, inner, lanes)
@@ -192,7 +192,7 @@ def _can_store(outputs: Sequence[BufferOperand], number: int, inner: int, lanes:
     access = outputs[number]
     if access.strides[inner] == 1:
         return _alignment(access, inner, lanes) >= _NARROWEST
-    group = _interleaved(outputs, number, inner)
+    group = interleaved_outputs(outputs, number, inner)
     first = outputs[group[0]]
     return len(group) > 1 and all(
         each % lanes == 0 for each in (first.start, *_outer(first, inner))
@@ -238,7 +238,7 @@ def _in_parts(access: BufferOperand, inner: int, lanes: int, position: Position)
     return _of_lanes([lane_of(part, lane) for part in parts for lane in range(width)])
 
 
-def _interleaved(outputs: Sequence[BufferOperand], number: int, inner: int) -> list[int]:
+def interleaved_outputs(outputs: Sequence[BufferOperand], number: int, inner: int) -> list[int]:
     """Return the outputs that fill, with one of them, all of the memory along a loop, in order."""
     access = outputs[number]
     step = access.strides[inner]

@@ -30,6 +30,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.gpu.emit.windows import interleaved_outputs
 from xyntra.passes.lower.gpu.rows.row_accesses import first_reads, is_recomputed
 from xyntra.passes.lower.gpu.rows.row_extras import BlockCluster, RowExtras, StagedRows
 from xyntra.passes.lower.gpu.rows.row_order import in_single_rows
@@ -199,12 +200,21 @@ class _Rows:
         rows: list[Row] = [[] for _ in nest.outputs]
         for step in range(self._plan.steps):
             results = self._values.results(nest, [each(step) for each in operands], step)
-            for access, result, row in zip(nest.outputs, results, rows, strict=True):
+            for result, row in zip(results, rows, strict=True):
                 row.append(result)
-                if not is_private(root(access.value), self._generics):
-                    self._values.store(access, step, result)
+            self._store(nest, results, step)
         for access, row in zip(nest.outputs, rows, strict=True):
             self._values.keep_row(nest, access, row)
+
+    def _store(self, nest: LinearNest, results: Row, step: int) -> None:
+        """Write what others may read of the results of a step, all pieces of an array at once."""
+        count = len(self._plan.outer)
+        for number, access in enumerate(nest.outputs):
+            if is_private(root(access.value), self._generics):
+                continue
+            group = interleaved_outputs(nest.outputs, number, count)
+            if number == group[0]:
+                self._values.store(access, step, *(results[each] for each in group))
 
     def _recompute(self, nest: LinearNest, operands: Sequence[Callable[[int], ir.Value]]) -> None:
         """Compute the elements of `nest` where they are read, every time."""

@@ -8,6 +8,7 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
+from xyntra.passes.lower.kernels.pieces import are_apart
 from xyntra.passes.lower.kernels.row_group import writes_pieces
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import is_private, root
@@ -104,16 +105,19 @@ def _wasted(nest: LinearNest, access: BufferOperand, count: int) -> int:
 def is_written_where_read(nests: Sequence[LinearNest], count: int) -> bool:
     """Tell whether every buffer that is written is touched at the same element in every nest.
 
-    Nests may write pieces of one that none of them reads.
+    Nests may write pieces of one that none of them reads, or read and write the same pieces.
     """
     written = {root(each.value) for nest in nests for each in nest.outputs}
-    places: dict[ir.Value, set[Place]] = {}
+    places: dict[ir.Value, dict[Place, tuple[LinearNest, BufferOperand]]] = {}
     for nest in nests:
         for access in nest.accesses:
             if not access.is_scalar and root(access.value) in written:
-                found = places.setdefault(root(access.value), set())
-                found.add(place_of(nest, access, count))
-    same = all(len(found) == 1 or writes_pieces(nests, buffer) for buffer, found in places.items())
+                found = places.setdefault(root(access.value), {})
+                found.setdefault(place_of(nest, access, count), (nest, access))
+    same = all(
+        len(found) == 1 or are_apart(list(found.values())) or writes_pieces(nests, buffer)
+        for buffer, found in places.items()
+    )
     return same and not _races(nests, count, written)
 
 

@@ -19,8 +19,10 @@ from xyntra.passes.lower.gpu.rows.row_accesses import (
     is_recomputed,
     is_row,
     is_written_where_read,
+    place_of,
     row_accesses,
 )
+from xyntra.passes.lower.gpu.rows.row_pieces import are_stored_together, first_piece, is_piece
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import is_private, root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable, takes_indices
@@ -295,6 +297,8 @@ def _parked_plans(
     reads = [each for _, each in first_reads(nests, count) if not is_common(each, count)]
     if any(plan.lanes * item_bytes(each) not in _COPIED for each in reads):
         return
+    if any(is_piece(each, count) for nest in nests for each in row_accesses(nest, count)):
+        return
     own, _ = _read_bytes(nests, count)
     if own * plan.length <= _SHORT_ROW or not _writes_rows(nests, count, generics):
         return
@@ -346,6 +350,8 @@ def _is_simple(nest: LinearNest, count: int, *, across: bool) -> bool:
             return False
     elif inner and not all(is_row(nest, each, count) for each in nest.outputs):
         return False
+    if inner and not across and not are_stored_together(nest, count):
+        return False
     return all(
         access.is_scalar or (item_bytes(access) and (not inner or across or _walks(access, count)))
         for access in nest.accesses
@@ -355,7 +361,7 @@ def _is_simple(nest: LinearNest, count: int, *, across: bool) -> bool:
 def _walks(access: BufferOperand, count: int) -> bool:
     if any(length * item_bytes(access) < _SECTOR for length, _ in access.jumps):
         return False
-    return access.strides[count] in (0, 1) or access.every > 1
+    return access.strides[count] in (0, 1) or access.every > 1 or is_piece(access, count)
 
 
 def _takes_vectors(nest: LinearNest, count: int, *, has_row: bool) -> bool:
@@ -371,7 +377,8 @@ def _lanes(
     accesses: Sequence[BufferOperand], gathers: Sequence[RowGathers], count: int, length: int
 ) -> int:
     """Return how many contiguous elements a thread can load and store at once."""
-    lanes = _VECTOR_BYTES // max(map(item_bytes, accesses), default=_VECTOR_BYTES)
+    sizes = [item_bytes(each) * max(each.strides[count], 1) for each in accesses]
+    lanes = _VECTOR_BYTES // max(sizes, default=_VECTOR_BYTES)
     while lanes > 1 and not (
         length % lanes == 0
         and all(_fits(access, count, lanes) for access in accesses)
@@ -382,17 +389,22 @@ def _lanes(
 
 
 def _fits(access: BufferOperand, count: int, lanes: int) -> bool:
+    if is_piece(access, count):
+        width = lanes * access.strides[count]
+        return all(
+            place % width == 0 for place in (first_piece(access, count), *access.strides[:count])
+        )
     jumps = (number for jump in access.jumps for number in jump)
     return all(place % lanes == 0 for place in (access.start, *access.strides[:count], *jumps))
 
 
 def _read_bytes(nests: Sequence[LinearNest], count: int) -> tuple[int, int]:
     """Return the bytes of memory that are read for an element: of its own row, and of all rows'."""
-    own: dict[ir.Value, int] = {}
-    common: dict[ir.Value, int] = {}
-    for _, access in first_reads(nests, count):
+    own: dict[object, int] = {}
+    common: dict[object, int] = {}
+    for nest, access in first_reads(nests, count):
         sizes = common if is_common(access, count) else own
-        sizes[root(access.value)] = item_bytes(access)
+        sizes[root(access.value), place_of(nest, access, count)] = item_bytes(access)
     return sum(own.values()), sum(common.values())
 
 
@@ -408,13 +420,13 @@ def _kept_bytes(nests: Sequence[LinearNest], count: int, elsewhere: Collection[i
 
     What lies `elsewhere` occupies none.
     """
-    first: dict[ir.Value, int] = {}
-    last: dict[ir.Value, int] = {}
-    size: dict[ir.Value, int] = {}
+    first: dict[object, int] = {}
+    last: dict[object, int] = {}
+    size: dict[object, int] = {}
     for number, nest in enumerate(nests):
         for access in row_accesses(nest, count):
-            whole = root(access.value)
-            if whole in elsewhere:
+            whole = root(access.value), place_of(nest, access, count)
+            if whole[0] in elsewhere:
                 continue
             first.setdefault(whole, number)
             last[whole] = number

@@ -16,6 +16,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, when
 from xyntra.passes.lower.gpu.emit.vectors import load_vector, store_vector
 from xyntra.passes.lower.gpu.rows.row_accesses import Place, is_common, is_row, place_of
 from xyntra.passes.lower.gpu.rows.row_extras import StagedRows
+from xyntra.passes.lower.gpu.rows.row_pieces import is_piece, of_piece, together
 from xyntra.passes.lower.gpu.rows.row_plan import RowPlan
 from xyntra.passes.lower.loops.index_vectors import index_vectors
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
@@ -58,6 +59,7 @@ class ThreadRowValues:
         self._rows: dict[_Key, Callable[[int], ir.Value]] = {}
         self._scalars: dict[_Key, ir.Value] = {}
         self._once: dict[ir.Block, dict[ir.Value, ir.Value]] = {}
+        self._together: dict[tuple[ir.Value, int, tuple[int, ...], int], ir.Value] = {}
         self._inside: ir.Value | None = None
         self._places = [self._place(step) for step in range(plan.steps)]
 
@@ -141,16 +143,24 @@ class ThreadRowValues:
         """Remember what `nest` has written for all elements of a row."""
         self._scalars[self._key(nest, access)] = value
 
-    def store(self, access: BufferOperand, step: int, vector: ir.Value) -> None:
-        """Write a vector, where it is not behind the row."""
+    def store(self, access: BufferOperand, step: int, *pieces: ir.Value) -> None:
+        """Write a vector, where it is not behind the row.
+
+        Args:
+            access: of the vector, or of the first of several pieces.
+            step: number of the vector among those of the thread.
+            pieces: the vector, or those of all pieces.
+        """
         place = self._offset(access, step)
+        vector = pieces[0] if len(pieces) == 1 else together(pieces)
+        lanes = self._plan.lanes * len(pieces)
         conditions = [self._inside] if self._is_partial(step) else []
         conditions += [] if self.is_there is None else [self.is_there]
         if not conditions:
-            store_vector(vector, access, self._plan.lanes, place)
+            store_vector(vector, access, lanes, place)
             return
         with when(reduce(arith.andi, conditions)):
-            store_vector(vector, access, self._plan.lanes, place)
+            store_vector(vector, access, lanes, place)
 
     def inside(self, step: int, vector: ir.Value, otherwise: ir.Value) -> ir.Value:
         """Return `vector`, or what takes its place behind the row."""
@@ -215,7 +225,15 @@ class ThreadRowValues:
         return root(access.value), place_of(nest, access, self._count)
 
     def _loaded(self, access: BufferOperand, step: int) -> ir.Value:
-        return load_vector(access, self._plan.lanes, self._offset(access, step))
+        if not is_piece(access, self._count):
+            return load_vector(access, self._plan.lanes, self._offset(access, step))
+        pieces = access.strides[self._count]
+        number = access.start % pieces
+        key = root(access.value), access.start - number, access.strides, step
+        if key not in self._together:
+            place = arith.subi(self._offset(access, step), index(number))
+            self._together[key] = load_vector(access, self._plan.lanes * pieces, place)
+        return of_piece(self._together[key], number, pieces)
 
     def _offset(self, access: BufferOperand, step: int) -> ir.Value:
         """Return the first element of a vector, which lies in one run of a row of several."""

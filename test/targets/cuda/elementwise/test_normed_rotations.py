@@ -32,6 +32,43 @@ graph ({{T}}[1,{t},{w}] x, {{T}}[{d}] s, {{T}}[{t},{d}] u, {{T}}[{t},{d}] v)
 }}}}
 """
 
+HALVES = """
+<ir_version: 8, opset_import: ["" : 18]>
+graph ({{T}}[1,{t},{w}] x, {{T}}[{d}] s, {{T}}[{t},{d}] u, {{T}}[{t},{d}] v)
+  => ({{T}}[1,{h},{t},{d}] y)
+<int64[4] heads = {{{{1, {t}, {h}, {d}}}}}>
+{{{{
+  r = Reshape(x, heads)
+  n = LayerNormalization<axis = -1, epsilon = 0.00001>(r, s)
+  k = Transpose<perm = [0, 2, 1, 3]>(n)
+  a, b = Split<axis = -1, num_outputs = 2>(k)
+  m = Neg(b)
+  c = Concat<axis = -1>(m, a)
+  f = Mul(k, u)
+  g = Mul(c, v)
+  y = Add(f, g)
+}}}}
+"""
+PARTS = """
+<ir_version: 8, opset_import: ["" : 18]>
+graph ({{T}}[1,{t},{w}] x, {{T}}[{d}] s, {{T}}[{t},{quarter}] u, {{T}}[{t},{quarter}] v)
+  => ({{T}}[1,{h},{t},{d}] y)
+<int64[4] heads = {{{{1, {t}, {h}, {d}}}}}, int64[3] parts = {{{{{quarter}, {quarter}, {rest}}}}}>
+{{{{
+  r = Reshape(x, heads)
+  n = LayerNormalization<axis = -1, epsilon = 0.00001>(r, s)
+  k = Transpose<perm = [0, 2, 1, 3]>(n)
+  a, b, c = Split<axis = -1>(k, parts)
+  au = Mul(a, u)
+  bv = Mul(b, v)
+  bu = Mul(b, u)
+  av = Mul(a, v)
+  d = Sub(au, bv)
+  e = Add(bu, av)
+  y = Concat<axis = -1>(d, e, c)
+}}}}
+"""
+
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("tokens", "heads", "width"), [(70, 4, 80), (33, 3, 64), (40, 5, 36)])
@@ -40,8 +77,24 @@ def test_rows_stay_in_registers(tokens: int, heads: int, width: int, kind: str) 
     found, right, images = run(PAIRS.format(**sizes), kind)
     limit = 1e-2 if kind == "float16" else 1e-4
     np.testing.assert_allclose(found[0], right[0], rtol=limit, atol=limit)
-    schedules = [launch.schedule for image in images for launch in image.launches]
-    assert len(schedules) == 2
-    assert schedules[0].startswith("register-rows")
-    # Both elements of a pair are one thread's.
-    assert schedules[1].startswith("pointwise vector")
+    (launch,) = (launch for image in images for launch in image.launches)
+    assert launch.schedule.startswith("register-rows")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("heads", "width"), [(4, 80), (3, 64), (5, 36), (2, 512)])
+def test_halves_are_rotated_where_they_are_normed(heads: int, width: int, kind: str) -> None:
+    sizes = {"t": 33, "h": heads, "d": width, "w": heads * width, "half": width // 2}
+    found, right, images = run(HALVES.format(**sizes), kind)
+    limit = 1e-2 if kind == "float16" else 1e-4
+    np.testing.assert_allclose(found[0], right[0], rtol=limit, atol=limit)
+    (launch,) = (launch for image in images for launch in image.launches)
+    assert launch.schedule.startswith("register-rows")
+
+
+def test_a_part_of_a_row_is_rotated_where_all_of_it_is_normed() -> None:
+    sizes = {"t": 9, "h": 3, "d": 64, "w": 192, "quarter": 16, "rest": 32}
+    found, right, images = run(PARTS.format(**sizes), "float")
+    np.testing.assert_allclose(found[0], right[0], rtol=1e-4, atol=1e-4)
+    (launch,) = (launch for image in images for launch in image.launches)
+    assert launch.schedule.startswith("register-rows")
