@@ -47,9 +47,9 @@ def _prefer_our_bindings() -> None:
 
 
 def _hash_by_address() -> None:
-    pointer_in: Callable[[object, bytes], int] = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", ctypes.pythonapi)
-    )
+    pointer_in: Callable[[object, bytes], int] = ctypes.PYFUNCTYPE(
+        ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p
+    )(("PyCapsule_GetPointer", ctypes.pythonapi))
     name = b"torch_mlir.ir.Operation._CAPIPtr"
 
     def of_operation(op: ir.Operation) -> int:
