@@ -55,7 +55,7 @@ class _BlockedAttention(NestEmitter):
         in_place = plan_in_place(op, lanes) if lanes in _VECTORS else None
         if in_place is not None:
             return in_place
-        return plan_attention(op.sizes[QUERY], op.sizes[KEY], lanes, machine.vector_registers)
+        return plan_attention(op.sizes, lanes, machine.vector_registers)
 
     def check(self, place: _Carrier, choices: AttentionChoices) -> None:
         queries, vector = place.attention.sizes[QUERY], choices.vector
@@ -90,7 +90,7 @@ class _BlockedAttention(NestEmitter):
         in_place = plan_in_place(op, lanes)
         if in_place is not None:
             yield in_place
-        usual = plan_attention(op.sizes[QUERY], op.sizes[KEY], lanes, machine.vector_registers)
+        usual = plan_attention(op.sizes, lanes, machine.vector_registers)
         for tiles in _TRIED_TILES:
             for keys in _TRIED_KEYS:
                 yield replace(usual, block=(tiles * usual.rows, keys))

@@ -26,7 +26,6 @@ __all__ = ["STEPS", "KeyPanels", "RowOperand", "Sums", "multiply"]
 STEPS = 4
 """Of a sum with few accumulators that are taken at a time."""
 _MANY_SUMS = 16  # with which counting iterations costs nothing, and unrolling compile time alone
-_LEAST_ROWS = 4  # of a tile that hides the latency of its sums
 
 Finish = Callable[[ir.Value], Callable[[ir.Value], ir.Value]]
 """Given a row, what becomes of each of its vectors before they are stored."""
@@ -113,7 +112,7 @@ def _heights(plan: AttentionPlan, rows: ir.Value) -> list[tuple[int, ir.Value]]:
     """Heights of tiles, and how many there are of each."""
     most = plan.tile_rows
     tiles = integers.ceildivui(rows, index(most))
-    if most <= _LEAST_ROWS or plan.rows % most == plan.last_rows % most == 0:
+    if plan.is_even:
         return [(most, tiles)]
     missing = integers.subi(integers.muli(tiles, index(most)), rows)
     lower = integers.minui(missing, tiles)

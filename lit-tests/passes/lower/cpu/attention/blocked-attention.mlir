@@ -1,21 +1,21 @@
 // RUN: %xyntra-opt %s --schedule-nests --blocked-attention --canonicalize --cse | FileCheck %s --implicit-check-not=linalg.generic
 
-// Two heads of 24 queries, 40 keys of size 16: keys fill three panels of 16, of which the last is
-// ragged. There is one chunk, and nothing to rescale.
+// Two heads of 24 queries, 40 keys of size 16: keys fill five panels of 8, where of panels of 16 the
+// last would be ragged. There is one chunk, and nothing to rescale.
 // CHECK-LABEL: func.func @one_chunk(
 // CHECK-SAME: %[[X:.+]]: memref<40x96xf32>, %[[BIAS:.+]]: memref<40xf32>, %[[OUT:.+]]: memref<24x32xf32>)
 // CHECK: scf.for {{.+}} = %c0 to %c2
-// CHECK-COUNT-2: memref.alloc() : memref<768xf32>
+// CHECK-COUNT-2: memref.alloc() : memref<640xf32>
 // Blocks of keys are scaled and turned.
 // CHECK: arith.mulf {{.+}} : vector<8xf32>
 // CHECK: vector.shuffle
-// CHECK: memref.alloc() : memref<1152xf32>
-// Scores, in tiles of 6 rows and 2 vectors.
+// CHECK: memref.alloc() : memref<960xf32>
+// Scores, in tiles of 12 rows and a vector.
 // CHECK: scf.for {{.+}} iter_args({{.+}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
 // The bias is the same for all queries: it is read before the rows.
 // CHECK: memref.load %{{.*}}
-// CHECK: arith.cmpf ogt, {{.+}} : vector<16xf32>
-// CHECK: math.fma {{.+}} : vector<16xf32>
+// CHECK: arith.cmpf ogt, {{.+}} : vector<8xf32>
+// CHECK: math.fma {{.+}} : vector<8xf32>
 // CHECK: scf.for {{.+}} iter_args({{.+}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
 // Rows are divided in registers, and written where they belong.
 // CHECK: arith.divf
@@ -43,7 +43,7 @@ func.func @one_chunk(%x: memref<40x96xf32>, %bias: memref<40xf32>, %out: memref<
   return
 }
 
-// 600 keys are five chunks of 128. A block of queries first meets the chunks that all of them see
+// 600 keys are five chunks of 120. A block of queries first meets the chunks that all of them see
 // all of, then, with masks, those that some see some of; the others are left out. Few heads have
 // their keys packed first, so that blocks of queries are independent.
 // CHECK-LABEL: func.func @chunks(
@@ -51,7 +51,7 @@ func.func @one_chunk(%x: memref<40x96xf32>, %bias: memref<40xf32>, %out: memref<
 
 
 // CHECK: scf.for
-// CHECK-NOT: arith.cmpi {{.+}} : vector<16xi32>
+// CHECK-NOT: arith.cmpi {{.+}} : vector<8xi32>
 // A larger maximum rescales the total and the sums of a row.
 // CHECK: %[[RISES:.+]] = arith.cmpf ogt, {{.+}} : f32
 // CHECK: scf.if %[[RISES]]
@@ -59,7 +59,7 @@ func.func @one_chunk(%x: memref<40x96xf32>, %bias: memref<40xf32>, %out: memref<
 // CHECK: arith.mulf
 // CHECK: %[[REST:.+]] = arith.subi
 // CHECK: scf.for {{.+}} = %c0 to %[[REST]]
-// CHECK: arith.cmpi {{.+}} : vector<16xi32>
+// CHECK: arith.cmpi {{.+}} : vector<8xi32>
 // CHECK: } {xyntra.parallel}
 func.func @chunks(%q: memref<2x600x8xf32>, %k: memref<2x600x8xf32>, %v: memref<2x600x8xf32>, %out: memref<2x600x8xf32>) {
   linalg.generic {
