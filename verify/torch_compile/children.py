@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Processes that compare one model each, and wait to be told when to time it.
 
-A process writes files into a folder of its own: what it found, and later the times. A GPU takes no
-fork of a process that has used one, so that each begins anew.
+A process writes files into a folder of its own: what it found, the times of a step beside eager
+PyTorch, what became of the other compiler, and later the times of all in turns. Each is there
+before the next begins, which may take longer than there is time. A GPU takes no fork of a process
+that has used one, so that each begins anew.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TAIL", "Answers", "Child"]
+__all__ = ["STAGES", "TAIL", "Answers", "Child"]
 
 Row = dict[str, Any]
 TAIL = 2500
 """Characters of a message that are kept."""
-_COMPARED, _GO, _MEASURED = "compared.json", "go", "measured.json"
+_GO, _MEASURED = "go", "measured"
+STAGES = ("compared", "stepped", "prepared")
+"""What a process answers by itself, in order; all but the first where times are wanted."""
 _PAUSE = 0.05
 
 
@@ -37,9 +41,9 @@ class Answers:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def compared(self, row: Row) -> None:
-        """Hand over what was found."""
-        _write(self._folder / _COMPARED, row)
+    def of(self, stage: str, row: Row) -> None:
+        """Hand over what a stage found."""
+        _write(self._folder / f"{stage}.json", row)
 
     def wait(self) -> None:
         """Wait until times are wanted."""
@@ -48,7 +52,7 @@ class Answers:
 
     def measured(self, row: Row) -> None:
         """Hand over the times."""
-        _write(self._folder / _MEASURED, row)
+        self.of(_MEASURED, row)
 
 
 class Child:
@@ -69,9 +73,12 @@ class Child:
                 start_new_session=True,
             )
 
-    def compared(self, seconds: float) -> Row:
-        """Return what the process finds; "status" says so where there is no answer in time."""
-        return self._answer(_COMPARED, seconds)
+    def answer(self, stage: str, seconds: float) -> Row:
+        """Return what a stage finds; "error" says so where there is no answer in time."""
+        row = self._answer(stage, seconds)
+        if stage == STAGES[0] or "error" not in row:
+            return row
+        return {"not_timed": f"{stage}: {row['status']}"}
 
     def measured(self, seconds: float) -> Row:
         """Let the process time its model, return the times, and end it."""
@@ -91,8 +98,9 @@ class Child:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             ended = self._process.poll() is not None
-            if (self._folder / name).exists():
-                row: Row = json.loads((self._folder / name).read_text(encoding="utf-8"))
+            path = self._folder / f"{name}.json"
+            if path.exists():
+                row: Row = json.loads(path.read_text(encoding="utf-8"))
                 return row
             if ended:
                 status = self._process.returncode

@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from verify.torch_compile.children import TAIL, Answers, Child
+from verify.torch_compile.children import STAGES, TAIL, Answers, Child
 
 __all__ = ["main"]
 
@@ -71,7 +71,7 @@ class _Sweep:
 
         names, self.large = _cases(options), set(LARGE)
         self.rows: list[Row] = [{"name": n, "autocast": a, "status": "waits"} for n, a in names]
-        self.lock = threading.Lock()
+        self.lock, self.said = threading.Lock(), set[str]()
         self.places = threading.Semaphore(options.jobs)
         self.large_places = threading.Semaphore(max(options.jobs // 2, 1))  # for their memory
 
@@ -99,16 +99,24 @@ class _Sweep:
                 row["status"] = "not reached"
                 return None
             child = Child(_command(row["name"], row["autocast"], self.options))
-            row |= child.compared(left)
-        self._say(row)
-        if "inference" in row and self.options.times:
-            return child
+            end = time.monotonic() + left
+            for stage in STAGES if self.options.times else STAGES[:1]:
+                row |= child.answer(stage, end - time.monotonic())
+                self._say(row)
+                if "inference" not in row or "not_timed" in row:
+                    break
+            else:
+                if self.options.times:
+                    return child
         child.end()
         return None
 
     def _say(self, row: Row) -> None:
         with self.lock:
-            print(_line(row), flush=True)
+            line = _line(row)
+            if line not in self.said:
+                self.said.add(line)
+                print(line, flush=True)
             if self.options.json:
                 text = json.dumps(self.rows, indent=1)
                 Path(self.options.json).write_text(text, encoding="utf-8")
@@ -174,11 +182,12 @@ def _case(options: argparse.Namespace, answers: Answers) -> None:
             USES[options.case]()
         else:
             row, timing = check(options.case, options.device, options.steps, autocast)
-            row |= timing.prepare() if options.times else {}
     except Exception:  # of any kind: it is reported, and the other models go on
         row = {"status": "failed", "error": traceback.format_exc()[-TAIL:]}
-    answers.compared(row)
+    answers.of("compared", row)
     if options.times and "inference" in row:
+        answers.of("stepped", timing.prepare(("xyntra", "eager")) | timing.measure())
+        answers.of("prepared", timing.prepare(("inductor",)))
         answers.wait()
         answers.measured(timing.measure())
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -69,6 +70,7 @@ class _Run:
     def compared(self, steps: int) -> Row:
         """Compare results, gradients and losses."""
         sides = (self.model, self.exact, self.ours)
+        _note("compiles for inference")
         start = time.perf_counter()
         for each in sides:
             each.eval()
@@ -80,9 +82,11 @@ class _Run:
         for each in sides:
             each.train()
         has_dropout = any(isinstance(m, nn.Dropout) and m.p for m in self.model.modules())
+        _note("compiles for training")
         begun = time.perf_counter()
         found = self._gradients(self.call, self.ours)
         ready = self.seconds(begun)
+        _note("compares gradients and losses")
         eager = self._gradients(self.model, self.model)
         exact = self.exact, _in_double(self.batch)
         reference = eager if has_dropout else _gradients(exact[0], *exact)
@@ -171,6 +175,11 @@ class _Run:
         return [each.item() for each in losses]
 
 
+def _note(stage: str) -> None:
+    """Say what begins, for a process that is ended before its answer."""
+    print(f"{time.process_time():.1f} s of one core: {stage}", file=sys.stderr, flush=True)
+
+
 class Timing:
     """The times of a step by Xyntra, by eager PyTorch and by Inductor, in turns.
 
@@ -179,34 +188,36 @@ class Timing:
     """
 
     def __init__(self, run: _Run) -> None:
+        del run.exact
         self._run = run
         self._sides: dict[str, tuple[Any, nn.Module]] = {}
 
-    def prepare(self) -> Row:
-        """Let every side take a step; return the seconds of Inductor's, and what failed."""
+    def prepare(self, names: Sequence[str]) -> Row:
+        """Let sides take a step; return how many seconds it took, and what failed."""
         run = self._run
-        del run.exact
-        other = copy.deepcopy(run.model)
         row: Row = {}
-        self._sides = {
-            "xyntra": (run.call, run.ours),
-            "eager": (run.model, run.model),
-            "inductor": (torch.compile(other), other),
-        }
-        for name, side in list(self._sides.items()):
+        for name in names:
             start = time.perf_counter()
             try:
+                side = self._side(name)
                 run.step(*side)
             except Exception as error:  # of any kind: a compiler may be missing
                 row[f"{name}_failed"] = f"{type(error).__name__}: {error}"[:300]
-                del self._sides[name]
                 continue
+            self._sides[name] = side
             row[f"{name}_first_timed_step_s"] = run.seconds(start)
         if run.batch[0].is_cuda:  # others run while this one waits
             for _, owner in self._sides.values():
                 owner.zero_grad()
             torch.cuda.empty_cache()
         return row
+
+    def _side(self, name: str) -> tuple[Any, nn.Module]:
+        run = self._run
+        if name == "inductor":
+            other = copy.deepcopy(run.model)
+            return torch.compile(other), other
+        return (run.call, run.ours) if name == "xyntra" else (run.model, run.model)
 
     def measure(self) -> Row:
         """Return the milliseconds of a step, and of what the host does for it."""

@@ -130,6 +130,8 @@ def _quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         for kind in (FutureWarning, DeprecationWarning):
             warnings.simplefilter("ignore", kind)
+        # The reader of programs looks at the bytes of an archive, and never writes to them.
+        warnings.filterwarnings("ignore", message="The given buffer is not writable")
         yield
 
 

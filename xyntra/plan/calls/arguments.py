@@ -194,9 +194,14 @@ def _wrong_dtype(array: Array, dtype: np.dtype[Any], port: Port) -> InputError:
             f"input '{port.name}' is stored in the other byte order",
             hint=f"x.astype('{port.dtype}')",
         )
+    return wrong_dtype(str(array.dtype), port)
+
+
+def wrong_dtype(dtype: str, port: Port) -> InputError:
+    """The error for an array of another dtype."""
     return InputError(
         "input-dtype",
-        f"input '{port.name}' has the dtype {array.dtype}",
+        f"input '{port.name}' has the dtype {dtype}",
         cause=f"the model takes {port.dtype}",
         hint=f"x.astype('{port.dtype}')",
     )

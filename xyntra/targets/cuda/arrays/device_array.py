@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -148,7 +150,10 @@ class DeviceArray:
         shape = ",".join(map(str, self.shape))
         return f"DeviceArray({self.dtype.name}[{shape}] on cuda:{self.device})"
 
-    def __del__(self) -> None:
+    def __del__(self, _is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        # At the end of the process modules are torn down, and their names may be gone.
+        if _is_ending():
+            return
         try:
             if self._readers:
                 self._let_readers_end(self._readers)

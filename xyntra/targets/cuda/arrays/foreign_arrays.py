@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from xyntra.errors import InputError
-from xyntra.plan.calls.arguments import wrong_shape
+from xyntra.plan.calls.arguments import wrong_dtype, wrong_shape
 from xyntra.plan.plan import Port, numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
 from xyntra.targets.cuda.arrays.dlpack import (
@@ -71,7 +71,7 @@ class _Torch:
         if name is None:
             name = self._names[array.dtype] = str(array.dtype).removeprefix("torch.")
         if name != port.dtype or array.shape != port.shape:
-            raise _wrong(port, name, tuple(array.shape))
+            raise _wrong(port, name, tuple(array.shape), is_output)
         if not array.is_contiguous() or array.is_neg():
             if is_output:
                 raise _gaps(port)
@@ -93,7 +93,7 @@ class _Own:
         self, array: DeviceArray, port: Port, stream: int, *, is_output: bool = False
     ) -> GivenArray:
         if array.shape != port.shape or array.dtype != numpy_dtype(port.dtype):
-            raise _wrong(port, array.dtype.name, array.shape)
+            raise _wrong(port, array.dtype.name, array.shape, is_output)
         array.make_visible(stream)
         return GivenArray(array.address, None if stream == array.stream else array)
 
@@ -113,7 +113,7 @@ class _Dlpack:
     def read(self, array: Any, port: Port, stream: int, *, is_output: bool = False) -> GivenArray:
         capsule, found = described(array, f"'{port.name}'", stream)
         if found.dtype != port.dtype or found.shape != port.shape:
-            raise _wrong(port, found.dtype, found.shape)
+            raise _wrong(port, found.dtype, found.shape, is_output)
         if not found.is_contiguous:
             raise _gaps(port)
         return GivenArray(found.address, capsule)
@@ -207,11 +207,13 @@ def _gaps(port: Port) -> InputError:
     )
 
 
-def _wrong(port: Port, dtype: str, shape: Sequence[int]) -> InputError:
-    if dtype == port.dtype and port.fixed_by:
-        return wrong_shape(tuple(shape), port)
-    return InputError(
-        "input-dtype" if dtype != port.dtype else "input-shape",
-        f"'{port.name}' is {port.dtype} of shape {port.shape}",
-        cause=f"{dtype} of shape {tuple(shape)} was given",
-    )
+def _wrong(port: Port, dtype: str, shape: Sequence[int], is_output: bool) -> InputError:
+    if is_output:
+        return InputError(
+            "input-dtype" if dtype != port.dtype else "input-shape",
+            f"'{port.name}' is {port.dtype} of shape {port.shape}",
+            cause=f"{dtype} of shape {tuple(shape)} was given",
+        )
+    if dtype != port.dtype:
+        return wrong_dtype(dtype, port)
+    return wrong_shape(tuple(shape), port)
