@@ -143,6 +143,7 @@ def refused(symbols: Sequence[FreeSymbol], failure: XyntraError | None) -> Xyntr
         f"the model cannot be compiled once for all sizes of {names}",
         place=place or "",
         cause=cause,
-        hint="give a size, and compile the model once for each: "
+        hint=(failure.hint if failure is not None else None)
+        or "give a size, and compile the model once for each: "
         + f"dims={{{symbols[0].name!r}: {symbols[0].hint * symbols[0].unit}}}",
     )
