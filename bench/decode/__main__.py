@@ -9,77 +9,104 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from bench.decode.counters import counted
 from bench.decode.entrants import Case, Entrant, entrants
 from bench.decode.size import Decoder, weights_of
 from bench.harness.machine import describe
 from bench.harness.measure import write_json
 
 _PEERS = ("xyntra", "torch", "torch.compile", "onnxruntime")
-_TOLERANCE = {"float16": 3e-2, "float32": 2e-3}
+_SIZES = ("layers", "vocabulary", "hidden", "heads", "groups", "inner")
+_USUAL = {"cuda": {"layers": 16, "vocabulary": 128_256}, "cpu": {"layers": 4, "vocabulary": 32_000}}
+"""Llama 3.2 1B on a GPU, a quarter of it on a processor, where nothing else is said."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print a line a case, and write JSON."""
+    """Measure, print a line a case, and write JSON after each."""
     options = _options(arguments)
-    decoder = Decoder(
-        layers=options.layers, vocabulary=options.vocabulary, dtype=options.dtype,
-        hidden=options.hidden, heads=options.heads, groups=options.groups, inner=options.inner,
-    )  # fmt: skip
+    decoder = Decoder(**{name: getattr(options, name) for name in _SIZES}, dtype=options.dtype)
     bandwidth = _bandwidth(options.target)
     weights = weights_of(decoder)
     found: dict[str, Any] = {"machine": describe(), "device": _device(options.target)}
     found |= {"decoder": vars(decoder), "bytes per second": bandwidth, "cases": []}
     end = time.monotonic() + options.minutes * 60
+    room = options.room or max(256, *options.length)
     for batch in options.batch:
+        if time.monotonic() > end:
+            break
+        case = Case(decoder, batch, room, options.target)
+        ready = _ready(case, weights, options)
         for length in options.length:
             if time.monotonic() > end:
                 break
-            room = options.room or max(length, 256)
-            case = Case(decoder, batch, length, room, options.target)
-            entry = _measured(case, weights, bandwidth, options)
+            entry = _measured(case, length, ready, bandwidth, options)
             found["cases"].append(entry)
             print(_line(entry), flush=True)
             if options.output:
                 write_json(options.output, found)
-            _free()
+        del ready
+        _free()
     return 0
 
 
+@dataclass(frozen=True)
+class _Ready:
+    """What was prepared for a batch: who runs, why others do not, and the seconds that took."""
+
+    running: dict[str, Entrant]
+    failed: dict[str, str]
+    seconds: float
+
+
+def _ready(case: Case, weights: Mapping[str, Any], options: argparse.Namespace) -> _Ready:
+    start = time.monotonic()
+    made = entrants(case, weights, set(options.entrants))
+    failed = {name: each for name, each in made.items() if isinstance(each, str)}
+    running = {name: each for name, each in made.items() if isinstance(each, Entrant)}
+    return _Ready(running, failed, time.monotonic() - start)
+
+
 def _measured(
-    case: Case, weights: Mapping[str, Any], bandwidth: float, options: argparse.Namespace
+    case: Case, length: int, ready: _Ready, bandwidth: float, options: argparse.Namespace
 ) -> dict[str, Any]:
-    nbytes = case.decoder.step_bytes(case.batch, case.length)
+    running, failed = ready.running, ready.failed
+    nbytes = case.decoder.step_bytes(case.batch, length)
     floor = nbytes / (bandwidth * 1e-6)
-    entry: dict[str, Any] = {"batch": case.batch, "length": case.length, "room": case.room}
-    entry |= {"bytes": nbytes, "floor us": floor, "us": {}, "facts": {}, "failed": {}}
-    ready = entrants(case, weights, set(options.entrants))
-    entry["failed"] = {name: each for name, each in ready.items() if isinstance(each, str)}
-    running = {name: each for name, each in ready.items() if isinstance(each, Entrant)}
-    entry["error"] = _errors(running, entry["failed"])
-    for name in entry["failed"]:
+    entry: dict[str, Any] = {"batch": case.batch, "length": length, "room": case.room}
+    entry |= {"bytes": nbytes, "floor us": floor, "us": {}, "facts": {}, "failed": failed}
+    for each in running.values():
+        each.seek(length)
+    entry["error"] = _errors(running, failed)
+    entry["prepared s"] = ready.seconds
+    for name in failed:
         running.pop(name, None)
     steps: dict[str, Callable[[], Any]] = {name: each.step for name, each in running.items()}
     entry["us"] = _by_turns(steps, case.device, options.rounds, options.calls)
     ours = running.get("xyntra")
     if ours is not None:
-        entry["facts"] = ours.facts
+        entry["facts"] = ours.facts | counted(ours.step, case.device)
         entry["over floor"] = entry["us"]["xyntra"] / floor
         if ours.launches:
-            from bench.decode.launch_times import launch_times, step_time
-
-            graph = step_time(ours.launches, options.calls, options.rounds)
-            entry["us in one graph"] = graph
-            entry["graph over floor"] = graph / floor
-            if options.launches:
-                entry["launches"] = launch_times(ours.launches, options.calls)
+            entry |= _of_launches(ours, floor, options)
     entry["tokens per second"] = {n: case.batch / us * 1e6 for n, us in entry["us"].items()}
     return entry
+
+
+def _of_launches(ours: Entrant, floor: float, options: argparse.Namespace) -> dict[str, Any]:
+    from bench.decode.launch_times import launch_times, step_time
+
+    graph = step_time(ours.launches, options.calls, options.rounds)
+    found: dict[str, Any] = {"us in one graph": graph, "graph over floor": graph / floor}
+    if options.launches:
+        found["launches"] = launch_times(ours.launches, options.calls)
+    return found
 
 
 def _errors(running: Mapping[str, Entrant], failed: dict[str, str]) -> dict[str, float]:
@@ -160,21 +187,25 @@ def _line(entry: Mapping[str, Any]) -> str:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.decode", description=__doc__)
-    sizes = Decoder()
     parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--dtype", choices=("float16", "float32"), default="float16")
     parser.add_argument("--length", type=int, nargs="+", default=[128, 512, 1024, 2048, 4096])
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 16])
-    parser.add_argument("--room", type=int, default=0, help="of the caches; else the length")
-    for name in ("layers", "vocabulary", "hidden", "heads", "groups", "inner"):
-        parser.add_argument(f"--{name}", type=int, default=getattr(sizes, name))
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parser.add_argument("--room", type=int, default=0, help="of the caches; else the most")
+    for name in _SIZES:
+        parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--entrants", nargs="+", choices=_PEERS, default=list(_PEERS))
     parser.add_argument("--calls", type=int, default=20, help="between two looks at the clock")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--minutes", type=float, default=60, help="no case is begun afterwards")
     parser.add_argument("--launches", action="store_true", help="what each adds to ours")
     parser.add_argument("--output", type=Path, help="a JSON file")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    usual = vars(Decoder()) | _USUAL[options.target]
+    for name in _SIZES:
+        if getattr(options, name) is None:
+            setattr(options, name, usual[name])
+    return options
 
 
 if __name__ == "__main__":

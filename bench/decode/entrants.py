@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,31 +32,31 @@ class Case:
     Attributes:
         decoder: its sizes.
         batch: sequences.
-        length: positions in the caches, with the new one.
         room: positions that the caches hold at most.
         device: "cpu" or "cuda".
     """
 
     decoder: Decoder
     batch: int
-    length: int
     room: int
     device: str
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A way to run a step.
+    """A way to run a step, whatever the number of positions in the caches is.
 
     Attributes:
         step: runs it; on a GPU it need not have finished on return.
         result: runs it, and returns what it computes.
+        seek: says how many positions there are from now on, with the new one.
         facts: what is to be told beside its time.
         launches: our launches of a step on a GPU, in order; none for others.
     """
 
     step: Step
     result: Callable[[], Array]
+    seek: Callable[[int], None]
     facts: dict[str, Any]
     launches: Sequence[Any] = ()
 
@@ -65,12 +66,11 @@ def entrants(case: Case, weights: Mapping[str, Array], wanted: set[str]) -> dict
     draw = np.random.default_rng(1)
     x = draw.standard_normal((case.batch, 1, case.decoder.hidden), np.float32)
     x = x.astype(case.decoder.dtype)
-    last = np.full(case.batch, case.length - 1, np.int32)
     makers: dict[str, Callable[[], Entrant]] = {
-        "xyntra": lambda: _ours(case, weights, x, last),
-        "torch": lambda: _eager(case, weights, x, last),
-        "torch.compile": lambda: _compiled(case, weights, x, last),
-        "onnxruntime": lambda: _onnxruntime(case, weights, x, last),
+        "xyntra": lambda: _ours(case, weights, x),
+        "torch": lambda: _eager(case, weights, x),
+        "torch.compile": lambda: _compiled(case, weights, x),
+        "onnxruntime": lambda: _onnxruntime(case, weights, x),
     }
     found: dict[str, Any] = {}
     for name, make in makers.items():
@@ -97,13 +97,15 @@ def _caches(case: Case) -> dict[str, Array]:
     return {name: _filled(shape, decoder.dtype, n) for n, name in enumerate(names)}
 
 
-def _ours(case: Case, weights: Mapping[str, Array], x: Array, last: Array) -> Entrant:
+def _ours(case: Case, weights: Mapping[str, Array], x: Array) -> Entrant:
     model = decoder_model(case.decoder, weights, case.batch, case.room)
     aliases = aliases_of(case.decoder)
-    exe = xyntra.compile(model, target=case.device, aliases=aliases)
+    with _saved(model) as path:
+        exe = xyntra.compile(path, target=case.device, aliases=aliases)
     place = torch.device(case.device)
-    arrays = [x, last, *_caches(case).values()]
+    arrays = [x, np.zeros(case.batch, np.int32), *_caches(case).values()]
     given: list[Any] = [torch.from_numpy(each).to(place) for each in arrays]
+    last = given[1]
     y = torch.empty(exe.outputs[0].shape, dtype=given[0].dtype, device=place)
     if case.device == "cpu":
         given = arrays
@@ -122,11 +124,27 @@ def _ours(case: Case, weights: Mapping[str, Array], x: Array, last: Array) -> En
     if case.device == "cuda":
         launches = exe.launches([each.data_ptr() for each in (*given, y)])
         facts |= {"launches": len(launches)}
-    return Entrant(lambda: exe(*given, out=out), result, facts, launches)
+    return Entrant(lambda: exe(*given, out=out), result, _seeks(last), facts, launches)
+
+
+@contextmanager
+def _saved(model: onnx.ModelProto) -> Iterator[str]:
+    """Write a model beside its weights, which may have more bytes than protobuf allows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "decoder.onnx"
+        onnx.save(model, path, save_as_external_data=True, location="weights")
+        yield str(path)
+
+
+def _seeks(last: torch.Tensor) -> Callable[[int], None]:
+    def seek(length: int) -> None:
+        last.fill_(length - 1)
+
+    return seek
 
 
 def _module(
-    case: Case, weights: Mapping[str, Array], x: Array, last: Array
+    case: Case, weights: Mapping[str, Array], x: Array
 ) -> tuple[StaticCacheDecoder, torch.Tensor, torch.Tensor]:
     module = StaticCacheDecoder(case.decoder, weights, case.batch, case.room, case.device).eval()
     caches = list(_caches(case).values())
@@ -134,16 +152,17 @@ def _module(
         for part in (0, 1):
             module.cache[number, part].copy_(torch.from_numpy(caches[2 * number + part]))
     place = torch.device(case.device)
-    return module, torch.from_numpy(x).to(place), torch.from_numpy(last).long().to(place)
+    last = torch.zeros(case.batch, dtype=torch.int64, device=place)
+    return module, torch.from_numpy(x).to(place), last
 
 
-def _eager(case: Case, weights: Mapping[str, Array], x: Array, last: Array) -> Entrant:
-    module, *given = _module(case, weights, x, last)
+def _eager(case: Case, weights: Mapping[str, Array], x: Array) -> Entrant:
+    module, *given = _module(case, weights, x)
     return _of_torch(module, given)
 
 
-def _compiled(case: Case, weights: Mapping[str, Array], x: Array, last: Array) -> Entrant:
-    module, *given = _module(case, weights, x, last)
+def _compiled(case: Case, weights: Mapping[str, Array], x: Array) -> Entrant:
+    module, *given = _module(case, weights, x)
     mode = "reduce-overhead" if case.device == "cuda" else None
     return _of_torch(torch.compile(module, mode=mode, fullgraph=True, dynamic=False), given)
 
@@ -153,24 +172,23 @@ def _of_torch(call: Callable[..., torch.Tensor], given: list[torch.Tensor]) -> E
         with torch.inference_mode():
             return call(*given)
 
-    return Entrant(step, lambda: np.array(step().cpu()), {})
+    return Entrant(step, lambda: np.array(step().cpu()), _seeks(given[1]), {})
 
 
-def _onnxruntime(case: Case, weights: Mapping[str, Array], x: Array, last: Array) -> Entrant:
+def _onnxruntime(case: Case, weights: Mapping[str, Array], x: Array) -> Entrant:
     import onnxruntime
 
     provider = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}[case.device]
     if provider not in onnxruntime.get_available_providers():
         raise RuntimeError(f"onnxruntime has no {provider} here")
     model = decoder_model(case.decoder, weights, case.batch, case.room)
-    _tell_total(model, case.length)
+    _ask_total(model)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "decoder.onnx"
-        onnx.save(model, path, save_as_external_data=True, location="weights")
-        session = onnxruntime.InferenceSession(str(path), options, [provider])
-    binding, values = session.io_binding(), {"x": x, "last": last, **_caches(case)}
+    with _saved(model) as path:
+        session = onnxruntime.InferenceSession(path, options, [provider])
+    binding, caches = session.io_binding(), _caches(case)
+    values = {"x": x, **caches}
     held = {
         name: onnxruntime.OrtValue.ortvalue_from_numpy(each, case.device, 0)
         for name, each in values.items()
@@ -185,15 +203,21 @@ def _onnxruntime(case: Case, weights: Mapping[str, Array], x: Array, last: Array
     )
     binding.bind_ortvalue_output("y", y)
 
+    def seek(length: int) -> None:
+        binding.bind_cpu_input("last", np.full(case.batch, length - 1, np.int32))
+        binding.bind_cpu_input("total", np.array(length, np.int32))
+
     def result() -> Array:
         session.run_with_iobinding(binding)
         return np.array(y.numpy())
 
-    return Entrant(lambda: session.run_with_iobinding(binding), result, {})
+    return Entrant(lambda: session.run_with_iobinding(binding), result, seek, {})
 
 
-def _tell_total(model: onnx.ModelProto, length: int) -> None:
-    """Say how many positions there are: onnxruntime reads so many of a shared cache."""
-    for tensor in model.graph.initializer:
-        if tensor.name == "total":
-            tensor.CopyFrom(onnx.numpy_helper.from_array(np.array(length, np.int32), "total"))
+def _ask_total(model: onnx.ModelProto) -> None:
+    """Let a call say how many positions there are: onnxruntime reads so many of a cache."""
+    held = [each for each in model.graph.initializer if each.name != "total"]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(held)
+    total = onnx.helper.make_tensor_value_info("total", onnx.TensorProto.INT32, [])
+    model.graph.input.append(total)

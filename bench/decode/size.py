@@ -15,6 +15,7 @@ Array = np.ndarray[Any, Any]
 BASE = 500_000.0
 """Of rotary embeddings."""
 _SCALE = 0.02
+_DRAWN = 4_194_301  # a prime: no two rows of a weight begin alike
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,12 @@ class Decoder:
 
 
 def weights_of(decoder: Decoder, seed: int = 0) -> dict[str, Array]:
-    """Random weights by name."""
+    """Random weights by name, which repeat after some millions."""
     draw = np.random.default_rng(seed)
+    drawn = (draw.standard_normal(_DRAWN, np.float32) * _SCALE).astype(decoder.dtype)
     return {
-        name: np.ones(shape, decoder.dtype)
-        if "norm" in name
-        else (draw.standard_normal(shape, np.float32) * _SCALE).astype(decoder.dtype)
-        for name, shape in decoder.shapes.items()
+        name: np.ones(shape, decoder.dtype) if "norm" in name else np.resize(drawn[number:], shape)
+        for number, (name, shape) in enumerate(decoder.shapes.items())
     }
 
 

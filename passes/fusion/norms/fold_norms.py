@@ -65,9 +65,9 @@ class FoldNorms:
 
     max_rows: int = 512
     """More rows keep a norm busy for longer than a launch takes."""
-    max_product_bytes: int = 1 << 25
+    max_product_bytes: int = 1 << 27
     """Beside reading more weights, a launch is nothing."""
-    max_weight_bytes: int = 1 << 29
+    max_weight_bytes: int = 1 << 31
     """Most bytes of scaled weights in one module; they are kept beside the original ones."""
 
     def run(self, module: ir.Operation) -> None:

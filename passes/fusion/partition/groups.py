@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
+from xyntra.dialects.mlir import ir
 from xyntra.passes.cost.work import launch_time
 from xyntra.passes.fusion.graph.access import Columns, common_rows
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
@@ -68,7 +70,25 @@ class Rules:
         return "too-many-operations" if operations > self.max_operations else None
 
     def _refused(self, group: Group) -> Reason | None:
-        return refuse_shape(group, self.graph.kinds, self.machine)
+        refused = refuse_shape(group, self.graph.kinds, self.machine)
+        is_tiled = group.anchor is KernelRole.CONTRACTION and not self.machine.computes_factors
+        if is_tiled and refused in ("misaligned", "row-too-long") and self._has_short_rows(group):
+            return None
+        return refused
+
+    def _has_short_rows(self, group: Group) -> bool:
+        """Tell whether rows of what a contraction and the operations behind it compute are short.
+
+        Its factors, which may be larger than all of that, are read in tiles. Where there is a
+        single row, there is nothing to be aligned at, as there is with several.
+        """
+        results = [value for each in group.members for value in self.graph.nodes[each].op.results]
+        shapes = [ir.RankedTensorType(value.type).shape for value in results]
+        rows = max(group.rows)
+        if rows <= 1 and any(prod(shape[:-1]) != 1 for shape in shapes):
+            return False
+        longest = max(map(prod, shapes)) * LARGEST_ITEM
+        return longest <= rows * self.machine.max_row_bytes
 
     def _timed(self, group: Group) -> Group:
         group.nanoseconds = launch_time(

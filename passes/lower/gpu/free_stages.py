@@ -120,7 +120,7 @@ def _rescheduled(
     copy = staged.clone().operation
     function = kernel_function(copy)
     sample = symbols.samples[0]  # at which no dimension disappears
-    hints = sample if rounds else symbols.hints
+    hints = sample if rounds else {name: _odd(size) for name, size in symbols.hints.items()}
     facts = agreement.numbers[0], sample, hints, symbols.ranges
     current = LaunchSizes(function, *facts, is_estimate=True, limit=symbols.limit)
     families = families_of(device)
@@ -135,6 +135,11 @@ def _rescheduled(
     if rounds and not changed:
         raise not_free("no rows are held in registers")
     return chosen
+
+
+def _odd(size: int) -> int:
+    """Return a size close to a usual one by which nothing is divisible, as code has to take it."""
+    return size - 1 if size > 2 and size % 2 == 0 else size
 
 
 def _schedules(staged: ir.Operation) -> list[Schedule | None]:

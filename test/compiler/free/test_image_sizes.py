@@ -9,7 +9,7 @@ import pytest
 from onnx_models import make_model
 
 import xyntra
-from xyntra.errors import InputError
+from xyntra.errors import InputError, UnsupportedError
 from xyntra.executable import Executable
 
 DIMS = {"b": range(1, 5), "h": range(8, 161, 8), "w": range(8, 161, 8)}
@@ -66,3 +66,19 @@ def test_sizes_between_the_steps_are_refused(detector: Executable) -> None:
         detector(np.zeros((1, 3, 12, 8), np.float32))
     assert "h: 8 to 160 in steps of 8" in detector.explain()
     assert "(b, 3, h, w)" in repr(detector)
+
+
+def test_a_range_without_steps_is_told_which_ones_divide_evenly() -> None:
+    node = onnx.helper.make_node
+    weights = np.ones((4, 3, 3), np.float32)
+    conv = node("Conv", ["x", "w"], ["y"], strides=[8], pads=[1, 1])
+    model = make_model([conv], {"x": [1, 3, "width"]}, ["y"], {"w": weights})
+    with pytest.raises(UnsupportedError) as caught:
+        xyntra.compile(
+            model, target="cpu", dims={"width": range(30, 1025)}, config={"cache": False}
+        )
+    wanted = "give sizes that divide evenly: dims={'width': range(32, 1025, 8)}"
+    assert caught.value.hint == wanted
+    exe = xyntra.compile(model, dims={"width": range(32, 1025, 8)}, config={"cache": False})
+    x = np.ones((1, 3, 64), np.float32)
+    np.testing.assert_allclose(exe(x)[0, 0], [6, *[9] * 7])

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from torch_mlir import ir
+
 from xyntra.compiler.free.agreement import agree_plans
 from xyntra.compiler.free.samples import Samples, sample_sets
 from xyntra.compiler.levels import LoweredModel, lower_model
-from xyntra.compiler.model_import import ModelImport
+from xyntra.compiler.model_import import ModelImport, import_module
 from xyntra.compiler.worker.request import Request
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
 from xyntra.passes.analysis.sizes.instances import numbers_in
@@ -56,12 +58,11 @@ def agreements(request: Request, symbols: tuple[FreeSymbol, ...]) -> Iterator[Ag
         for samples in sample_sets(symbols, avoided):
             if samples in done:
                 continue
-            models: list[LoweredModel] = []
             try:
-                for sample in samples:
-                    models.append(_lowered(request, symbols, sample, lowered))
-                    if strict and len(models) == 2:
-                        _check_numbers(models, symbols, samples, avoided)
+                if strict:
+                    both = [import_module(request_at(request, symbols, s)) for s in samples[:2]]
+                    _check_numbers(both, symbols, samples, avoided)
+                models = [_lowered(request, symbols, sample, lowered) for sample in samples]
                 agreed = agree_plans([model.plan for model in models], samples, symbols)
             except XyntraError as error:
                 if failure is None or error.code == "plan-not-free" or failure.code == _CLASH:
@@ -74,7 +75,7 @@ def agreements(request: Request, symbols: tuple[FreeSymbol, ...]) -> Iterator[Ag
 
 
 def _check_numbers(
-    models: Sequence[LoweredModel],
+    imported: Sequence[ir.Module],
     symbols: Sequence[FreeSymbol],
     samples: Samples,
     avoided: set[int],
@@ -82,7 +83,7 @@ def _check_numbers(
     """Check that no size of a sample is a number that the model has anyway.
 
     Args:
-        models: at the first samples, two or more.
+        imported: the model at the first samples, two or more.
         symbols: what has sizes.
         samples: all of them.
         avoided: what no further samples should have.
@@ -90,7 +91,7 @@ def _check_numbers(
     Raises:
         CompileError: `sample-clash`, one is.
     """
-    shared = frozenset.intersection(*(numbers_in(str(model.imported)) for model in models))
+    shared = frozenset.intersection(*(numbers_in(str(each)) for each in imported))
     avoided.update(near for number in shared for near in (number - 1, number, number + 1))
     units = {each.identifier: each.unit for each in symbols}
     sizes = [(size, units[name]) for sample in samples for name, size in sample.items()]
@@ -142,6 +143,7 @@ def refused(symbols: Sequence[FreeSymbol], failure: XyntraError | None) -> Xyntr
         f"the model cannot be compiled once for all sizes of {names}",
         place=place or "",
         cause=cause,
-        hint="give a size, and compile the model once for each: "
+        hint=(failure.hint if failure is not None else None)
+        or "give a size, and compile the model once for each: "
         + f"dims={{{symbols[0].name!r}: {symbols[0].hint * symbols[0].unit}}}",
     )

@@ -19,6 +19,10 @@ PlanAgreement = tuple[Plan, FreeSizes, list[dict[str, str]]]
 """The plan, its sizes without kernels, and for each sample the names of kernels there by those of
 the first sample."""
 
+_NOT_FREE = "plan-not-free"
+_STEPS = (2, 4, 8, 16, 32, 64, *range(3, 513))
+"""Strides that are looked for in sizes."""
+
 
 def agree_plans(
     plans: Sequence[Plan], samples: Sequence[Mapping[str, int]], symbols: tuple[FreeSymbol, ...]
@@ -33,7 +37,8 @@ def agree_plans(
     def sizes(values: Sequence[int], place: str) -> str:
         found = fitter.fit(values)
         if found is None:
-            _differ(f"{place} is {', '.join(map(str, values))} at {_shown(samples)}")
+            message = f"{place} is {', '.join(map(str, values))} at {_shown(samples)}"
+            raise CompileError(_NOT_FREE, message, hint=_steps_for(values, samples, symbols))
         return str(found)
 
     _same(plans)
@@ -125,4 +130,27 @@ def _shown(samples: Sequence[Mapping[str, int]]) -> str:
 
 
 def _differ(message: str) -> NoReturn:
-    raise CompileError("plan-not-free", message)
+    raise CompileError(_NOT_FREE, message)
+
+
+def _steps_for(
+    values: Sequence[int], samples: Sequence[Mapping[str, int]], symbols: Sequence[FreeSymbol]
+) -> str | None:
+    """Return what range to give where numbers are quotients of a size, as of strides; else None."""
+    for symbol in symbols:
+        sizes = [sample[symbol.identifier] * symbol.unit for sample in samples]
+        for step in _STEPS:
+            if symbol.definition or not _are_quotients(values, sizes, step):
+                continue
+            first, last = -(-symbol.sizes[0] // step) * step, symbol.sizes[-1] // step * step
+            if first < last:
+                steps = f"range({max(first, step)}, {last + 1}, {step})"
+                return f"give sizes that divide evenly: dims={{{symbol.name!r}: {steps}}}"
+    return None
+
+
+def _are_quotients(values: Sequence[int], sizes: Sequence[int], step: int) -> bool:
+    pairs = list(zip(values, sizes, strict=True))
+    return any(
+        len({value - (size + more) // step for value, size in pairs}) == 1 for more in range(step)
+    )

@@ -11,7 +11,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.ptx.memory import global_address, prefetch_global_l2
-from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul, stride_of
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, i64
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
@@ -38,7 +38,7 @@ def prefetch_constants(
 
 def _is_row(product: BatchedMatmul, access: BufferOperand) -> bool:
     """Tell whether an operand is constant and has an element for each column alone."""
-    others = [access.strides[loop] for loop in (*product.rows, *product.batch)]
+    others = [stride_of(access, loop) for loop in (*product.rows, *product.batch)]
     wide = product.dimensions(access, product.columns)
     return is_constant(access) and not any(others) and len(wide) == 1 and wide[0].stride == 1
 

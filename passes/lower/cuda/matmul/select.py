@@ -36,6 +36,8 @@ def plan_on_tensor_cores(group: ContractionGroup, device: GpuDevice) -> WgmmaPla
     warpgroups = plan_on_warpgroups(group, device)
     if warpgroups is None or plan is None or group.slices or group.pairing:
         return warpgroups or plan
+    if not group.roles.rows:
+        return plan  # warpgroups have 64 rows
     return warpgroups if _is_faster(warpgroups, plan) else plan
 
 

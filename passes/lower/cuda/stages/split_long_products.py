@@ -61,7 +61,7 @@ def _cut_of(
     group: ContractionGroup, device: GpuDevice
 ) -> tuple[ir.Operation, ReductionSplit] | None:
     """Return a contraction and how its reduction is cut; None where it takes less time whole."""
-    if group.windows or len(group.roles.reductions) != 1:
+    if group.windows or not group.roles.rows or len(group.roles.reductions) != 1:
         return None
     product = product_of(group.nest, group.roles, group.initial)
     whole = plan_on_warpgroups(group, device)

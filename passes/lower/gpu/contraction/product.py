@@ -86,11 +86,16 @@ class BatchedMatmul:
         return dimensions_of(self.nest, access, loops)
 
 
+def stride_of(access: BufferOperand, loop: int) -> int:
+    """Return how far a loop moves an operand: not at all where it is that of a single row."""
+    return access.strides[loop] if loop < len(access.strides) else 0
+
+
 def dimensions_of(nest: LinearNest, access: BufferOperand, loops: Sequence[int]) -> list[Dimension]:
     """Return how `loops` of `nest` walk through `access`, as `Product.dimensions` does."""
     found: list[Dimension] = []
     for number in reversed(loops):
-        extent, stride = nest.loops[number].extent, access.strides[number]
+        extent, stride = nest.loops[number].extent, stride_of(access, number)
         if found and stride == found[-1].stride * found[-1].extent:
             found[-1] = Dimension(found[-1].extent * extent, found[-1].stride)
         else:
@@ -121,6 +126,8 @@ def product_of(
         return None
     left, right, element = known
     other = element if of_bytes is None else of_bytes[1]
+    if not roles.rows:
+        nest, left, roles = _with_row(nest, left, roles)
     outer_rows, rows = _continued(nest, left, roles.rows)
     outer_columns, columns = _continued(nest, right, roles.columns)
     if any(_continued(nest, each, roles.reductions)[0] for each in (left, right)):
@@ -128,6 +135,16 @@ def product_of(
     batch = (*roles.batch, *outer_rows, *outer_columns)
     loops = (batch, rows, columns, roles.reductions)
     return BatchedMatmul(nest, left, right, *loops, element, other)
+
+
+def _with_row(
+    nest: LinearNest, left: BufferOperand, roles: Roles
+) -> tuple[LinearNest, BufferOperand, Roles]:
+    """Return a product of one row with a loop over rows, behind all others."""
+    number, length = len(nest.loops), prod(nest.loops[each].extent for each in roles.reductions)
+    loops = (*nest.loops, Loop(1, is_reduction=False))
+    moved = replace(left, strides=(*left.strides, length))
+    return replace(nest, loops=loops), moved, replace(roles, rows=(number,))
 
 
 def convolution_of(
@@ -142,7 +159,7 @@ def convolution_of(
         tf32: factors of f32 may be rounded to 11 bits.
     """
     known = _factors(nest, roles, initial, tf32=tf32)
-    if known is None:
+    if known is None or not roles.rows:
         return None
     left, right, element = known
     loops = (roles.batch, roles.rows, roles.columns, roles.reductions)
@@ -164,7 +181,7 @@ def _factors(
         return (left, right, of_bytes[0]) if is_product else None
     kinds = {str(each.element_type) for each in (left, right)}
     allowed = {*_NARROW, "f32"} if tf32 else {*_NARROW}
-    if len(kinds) > 1 or not kinds <= allowed or not roles.rows or not roles.columns:
+    if len(kinds) > 1 or not kinds <= allowed or not roles.columns:
         return None
     if not _sums_products(nest, roles) or not _is_zero(initial):
         return None

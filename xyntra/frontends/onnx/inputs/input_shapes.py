@@ -247,5 +247,20 @@ def _free_dimensions(
         "free-dimension",
         "the model has free dimensions that need a size",
         place="; ".join(f"input '{n}': [{', '.join(map(str, s))}]" for n, _, s, _ in free),
-        hint=f"xyntra.compile(model, {', '.join(arguments)})\n{' '.join(options)}",
+        hint="\n".join(
+            [f"xyntra.compile(model, {', '.join(arguments)})", " ".join(options), *_of_ranges(free)]
+        ),
     )
+
+
+def _of_ranges(free: Sequence[_Partly]) -> list[str]:
+    """Return a line on ranges of sizes, with the first dimension that is free."""
+    name, _, shape, _ = free[0]
+    named = [dim for dim in shape if isinstance(dim, str) and dim not in ("?", "unknown rank")]
+    if named:
+        option = shlex.quote(f"{named[0]}=1:32")
+        return [f"one compilation for many: dims={{{named[0]!r}: range(1, 33)}}, --dim {option}"]
+    if "?" not in shape:
+        return []
+    own = tuple("n" if dim == "?" else dim for dim in shape)
+    return [f"one compilation for many: inputs={{{name!r}: {own}}}, dims={{'n': range(1, 33)}}"]

@@ -29,7 +29,7 @@ from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
 from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.gpu.contraction.group import Pairing, Slice
-from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul, stride_of
 from xyntra.passes.lower.gpu.contraction.row_partials import RowPartials
 from xyntra.passes.lower.gpu.contraction.row_values import RowValueLoops
 from xyntra.passes.lower.gpu.device import GpuDevice
@@ -255,7 +255,8 @@ def _leaves_registers(product: BatchedMatmul, epilogue: Epilogue | None) -> bool
         return False
     kind = ir.MemRefType(epilogue.outputs[0].value.type).element_type
     read = [each for each in epilogue.inputs if each is not None and not each.is_scalar]
-    by_row = any(each.strides[loop] for each in read for loop in (*product.rows, *product.batch))
+    loops = (*product.rows, *product.batch)
+    by_row = any(stride_of(each, loop) for each in read for loop in loops)
     return ITEM_BYTES[str(kind)] == ITEM_BYTES["f16"] and product.item_bytes <= 2 and not by_row
 
 
