@@ -131,7 +131,7 @@ def test_other_products_are_of_16_bits(text, shape, kinds):
     assert [kind for _, kind, _ in exe.plan.precisions] == kinds
 
 
-def test_refusals(tmp_path):
+def test_refusals():
     given = model(LEFT, w=normal(1, 32, 72))
     with pytest.raises(UnsupportedError, match="sm_80 does not multiply floats") as caught:
         xyntra.compile(given, target="cuda:sm_80", precision="fp8")
@@ -142,3 +142,24 @@ def test_refusals(tmp_path):
         xyntra.compile(given, target="cuda:sm_90a", precision="fp8", io="bf16")
     half = xyntra.compile(given, target="cuda:sm_90a", precision="fp8", io="f16")
     assert [each.dtype for each in (*half.inputs, *half.outputs)] == ["float16", "float16"]
+
+
+MERGED = """<ir_version: 9, opset_import: ["": 20]>
+m (float[70, 64] x, float[64, 64] v, float[64, 32] w, float[32] b)
+  => (float[70, 64] y, float[70, 32] z) {
+  y = MatMul (x, v)
+  p = MatMul (x, w)
+  z = Add (p, b)
+}"""
+
+
+def test_products_of_one_factor_share_its_rows_and_a_launch():
+    weights = {"v": normal(1, 64, 64), "w": normal(2, 64, 32), "b": normal(3, 32)}
+    x = normal(4, 70, 64)
+    exe = xyntra.compile(model(MERGED, **weights), target="cuda:sm_90a", precision="fp8")
+    assert len(exe.kernels) == 2
+    given = {name: each.astype(np.float16) for name, each in weights.items() if name != "b"}
+    first, second = run_artifact(exe.artifact, [x], {**given, "b": weights["b"]})
+    rows = narrow(half(x), 1)
+    assert distance(first, rows @ narrow(half(weights["v"]), 0)) < 1e-6
+    assert distance(second, rows @ narrow(half(weights["w"]), 0) + weights["b"]) < 1e-6
