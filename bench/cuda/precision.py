@@ -49,6 +49,7 @@ _ENTRANTS = {
     "precision f16": _Entrant("f32", {"precision": "f16"}),
     "precision f16, io f16": _Entrant("f32", {"precision": "f16", "io": "f16"}),
     "precision bf16": _Entrant("f32", {"precision": "bf16"}),
+    "precision fp8": _Entrant("f32", {"precision": "fp8"}),
 }
 
 

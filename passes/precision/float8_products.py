@@ -80,13 +80,13 @@ class _Rewriter:
         """Return what takes the place of the result of a product."""
         op = product.op
         b = TensorBuilder(ir.InsertionPoint(op), op.location)
+        maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
         weight = Tensor.of(product.weight)
         columns = weight_scale(b, weight, product.channels, _DTYPE)
         bits = b.map(_narrowed, weight, columns, dtype=_DTYPE)
         factors = [self._factor(b, product), (bits, columns)]
         if product.place:
             factors.reverse()
-        maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
         kinds: list[Iterator] = [
             "reduction" if "reduction" in str(kind) else "parallel"
             for kind in op.attributes["iterator_types"]

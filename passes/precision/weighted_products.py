@@ -9,8 +9,11 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.multiply_add import is_multiply_add
-from xyntra.passes.analysis.walking import nested_operations
-from xyntra.passes.fusion.weights.weights import StaticValues, starts_from_zero, static_reductions
+from xyntra.passes.fusion.weights.weights import (
+    is_known_at_load,
+    starts_from_zero,
+    static_reductions,
+)
 from xyntra.passes.recognize.dequantized import behind_steps
 from xyntra.passes.recognize.integer_contractions import MOST_STEPS
 
@@ -58,7 +61,7 @@ def weighted_products(block: ir.Block, *, widened: bool = False) -> Iterator[Wei
     for op, static in static_reductions(block):
         if not _is_product(op, widened=widened):
             continue
-        known = [_is_static(value, static) for value in (op.operands[0], op.operands[1])]
+        known = [is_known_at_load(value, static, 0) for value in (op.operands[0], op.operands[1])]
         if all(known):
             continue
         source, steps = behind_steps(op.operands[0])
@@ -71,20 +74,6 @@ def weighted_products(block: ir.Block, *, widened: bool = False) -> Iterator[Wei
         channels, reason = _channels(op, place)
         rows = _rows(op, place)
         yield WeightedProduct(op, place, channels, source, tuple(steps), reason, rows)
-
-
-def _is_static(value: ir.Value, static: StaticValues) -> bool:
-    """Tell whether `value` depends on weights alone, such as several that were put side by side."""
-    if value in static:
-        return True
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "xyntra.fused":
-        return False
-    inside: set[ir.Value] = set()
-    for op in nested_operations(value.owner.operation):
-        if len(op.regions) or not all(each in static or each in inside for each in op.operands):
-            return False
-        inside.update(op.results)
-    return True
 
 
 def is_integer_product(op: ir.Operation) -> bool:

@@ -11,7 +11,12 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
-from xyntra.passes.fusion.weights.weights import StaticValues, erase_with_unused, static_reductions
+from xyntra.passes.fusion.weights.weights import (
+    StaticValues,
+    erase_with_unused,
+    is_known_at_load,
+    static_reductions,
+)
 from xyntra.passes.registry import register_pass
 
 __all__ = ["OrderWeights"]
@@ -137,7 +142,7 @@ def _weights(op: ir.Operation, static: StaticValues) -> _Weights | None:
     """Return the weights of `op`; None where its factors are not known weights and an image."""
     if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return None
-    known = [number for number in (0, 1) if op.operands[number] in static]
+    known = [number for number in (0, 1) if _is_known(op.operands[number], static)]
     if len(known) != 1:
         return None
     number = known[0]
@@ -171,6 +176,13 @@ def _weights(op: ir.Operation, static: StaticValues) -> _Weights | None:
         tuple(i for i in places if summed[i] and loops[i] != inner),
         loops.index(inner),
     )
+
+
+def _is_known(value: ir.Value, static: StaticValues) -> bool:
+    """Tell whether `value` is a weight, or bytes that are made of several that were merged."""
+    if str(ir.RankedTensorType(value.type).element_type) == "i8":
+        return is_known_at_load(value, static)
+    return value in static
 
 
 def _loop(expression: ir.AffineExpr) -> int | None:

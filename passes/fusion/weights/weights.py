@@ -12,11 +12,13 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import weight_positions
 from xyntra.passes.analysis.owners import constant_attribute
 from xyntra.passes.analysis.reductions import Reductions
+from xyntra.passes.analysis.walking import nested_operations
 
 __all__ = [
     "StaticValues",
     "constant_of_fill",
     "erase_with_unused",
+    "is_known_at_load",
     "shape_of",
     "starts_from_zero",
     "static_reductions",
@@ -105,6 +107,35 @@ def static_reductions(block: ir.Block) -> Iterator[tuple[ir.Operation, StaticVal
         static.add(index, op, name)
         if name == "linalg.generic" and static.reductions.has(op):
             yield op, static
+
+
+def is_known_at_load(value: ir.Value, static: StaticValues, steps: int = 4) -> bool:
+    """Tell whether `value` is static, or what few steps make of weights that were put side by side.
+
+    Args:
+        value: a tensor.
+        static: what is static at that place.
+        steps: operations between these and `value`.
+    """
+    if value in static:
+        return True
+    if isinstance(value.owner, ir.Block):
+        return False
+    op = value.owner.operation
+    if op.name == "xyntra.fused":
+        return _fuses_static(op, static)
+    if not steps or not op.name.startswith(("linalg.", "tensor.")) or _reads_from_around(op):
+        return False
+    return all(is_known_at_load(each, static, steps - 1) for each in op.operands)
+
+
+def _fuses_static(op: ir.Operation, static: StaticValues) -> bool:
+    inside: set[ir.Value] = set()
+    for each in nested_operations(op):
+        if len(each.regions) or not all(v in static or v in inside for v in each.operands):
+            return False
+        inside.update(each.results)
+    return True
 
 
 def erase_with_unused(operations: Iterable[ir.Operation]) -> None:

@@ -131,7 +131,7 @@ def test_other_products_are_of_16_bits(text, shape, kinds):
     assert [kind for _, kind, _ in exe.plan.precisions] == kinds
 
 
-def test_refusals(tmp_path):
+def test_refusals():
     given = model(LEFT, w=normal(1, 32, 72))
     with pytest.raises(UnsupportedError, match="sm_80 does not multiply floats") as caught:
         xyntra.compile(given, target="cuda:sm_80", precision="fp8")
@@ -142,3 +142,26 @@ def test_refusals(tmp_path):
         xyntra.compile(given, target="cuda:sm_90a", precision="fp8", io="bf16")
     half = xyntra.compile(given, target="cuda:sm_90a", precision="fp8", io="f16")
     assert [each.dtype for each in (*half.inputs, *half.outputs)] == ["float16", "float16"]
+
+
+MERGED = """<ir_version: 9, opset_import: ["": 20]>
+m (float[70, 64] x, float[64, 64] v, float[64, 64] w, float[64] b)
+  => (float[70, 64] y, float[70, 64] z) {
+  p = MatMul (x, v)
+  y = Add (p, b)
+  q = MatMul (x, w)
+  z = Add (q, b)
+}"""
+
+
+def test_products_of_one_factor_share_its_rows_and_a_launch():
+    weights = {"v": normal(1, 64, 64), "w": normal(2, 64, 64), "b": normal(3, 64)}
+    x = normal(4, 70, 64)
+    exe = xyntra.compile(model(MERGED, **weights), target="cuda:sm_90a", precision="fp8")
+    assert len(exe.kernels) == 2
+    found = run_artifact(
+        exe.artifact, [x], {n: w if n == "b" else w.astype(np.float16) for n, w in weights.items()}
+    )
+    for each, name in zip(found, "vw", strict=True):
+        wanted = narrow(half(x), 1) @ narrow(half(weights[name]), 0) + weights["b"]
+        assert distance(each, wanted) < 1e-6
