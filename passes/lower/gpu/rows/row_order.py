@@ -42,7 +42,7 @@ def in_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
     if _has_rows(*flat):
         return flat
     last = _shared(aligned([_reductions_last(nest) for nest in nests]), interleaved=False)
-    if _has_rows(*last):
+    if _has_rows(*last) or (last[1] > plain[1] and _has_rows(*_in_runs(*last))):
         return last
     return plain if plain[1] else flat
 
@@ -56,8 +56,12 @@ def in_single_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
     ordered, count = in_rows(nests)
     if not count:
         return ordered, count
-    found = _neighbours_last(ordered, count)
-    return [jumping(stepped(nest, count), count) for nest in found], count
+    return _in_runs(_neighbours_last(ordered, count), count)
+
+
+def _in_runs(nests: Sequence[LinearNest], count: int) -> tuple[list[LinearNest], int]:
+    """Return `nests` with one loop along rows, where that can move on in steps or jump."""
+    return [jumping(stepped(nest, count), count) for nest in nests], count
 
 
 def _neighbours_last(nests: list[LinearNest], count: int) -> list[LinearNest]:

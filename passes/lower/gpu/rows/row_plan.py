@@ -30,6 +30,7 @@ from xyntra.passes.lower.loops.vector_body import is_vectorizable, takes_indices
 _VECTOR_BYTES = 16  # the widest access of one thread
 _REGISTER = 4  # bytes
 _SECTOR = 32  # bytes of memory that are moved together
+_RUNS = 16  # elements of a row in runs of less than that, at least
 # Threads of a block (0 for those of a warp), blocks of a cluster, and for each thread the most
 # registers that rows may take and the most bytes on their way at once. On an H100, fewer threads
 # with more each were faster, up to what is said here.
@@ -353,14 +354,19 @@ def _is_simple(nest: LinearNest, count: int, *, across: bool) -> bool:
     if inner and not across and not are_stored_together(nest, count):
         return False
     return all(
-        access.is_scalar or (item_bytes(access) and (not inner or across or _walks(access, count)))
+        access.is_scalar
+        or (item_bytes(access) and (not inner or across or _walks(nest, access, count)))
         for access in nest.accesses
     )
 
 
-def _walks(access: BufferOperand, count: int) -> bool:
-    if any(length * item_bytes(access) < _SECTOR for length, _ in access.jumps):
-        return False
+def _walks(nest: LinearNest, access: BufferOperand, count: int) -> bool:
+    """Tell whether threads can go along a row, and rows side by side need all that is moved."""
+    runs = [length for length, _ in access.jumps]
+    if any(length * item_bytes(access) < _SECTOR for length in runs):
+        is_beside = count > 0 and access.strides[count - 1] == runs[0]
+        if not is_beside or nest.loops[count].extent < _RUNS:
+            return False
     return access.strides[count] in (0, 1) or access.every > 1 or is_piece(access, count)
 
 
@@ -400,11 +406,11 @@ def _fits(access: BufferOperand, count: int, lanes: int) -> bool:
 
 def _read_bytes(nests: Sequence[LinearNest], count: int) -> tuple[int, int]:
     """Return the bytes of memory that are read for an element: of its own row, and of all rows'."""
-    own: dict[object, int] = {}
-    common: dict[object, int] = {}
-    for nest, access in first_reads(nests, count):
+    own: dict[ir.Value, int] = {}
+    common: dict[ir.Value, int] = {}
+    for _, access in first_reads(nests, count):
         sizes = common if is_common(access, count) else own
-        sizes[root(access.value), place_of(nest, access, count)] = item_bytes(access)
+        sizes[root(access.value)] = item_bytes(access)
     return sum(own.values()), sum(common.values())
 
 

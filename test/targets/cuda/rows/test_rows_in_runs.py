@@ -77,3 +77,28 @@ def test_norms_of_rows_in_several_runs(name: str, kind: str) -> None:
     np.testing.assert_allclose(found[0].astype(np.float64), right[0], rounding, rounding)
     (launch,) = [launch for image in images for launch in image.launches]
     assert launch.schedule.startswith("register-rows") == in_registers, launch.schedule
+
+
+_BINS = """
+<ir_version: 8, opset_import: ["" : 18]>
+graph ({T}[2,5,SIDE,SIDE] x) => ({T}[n,c,h,w] y)
+<int64[6] bins = {{2, 5, COUNT, WIDTH, COUNT, WIDTH}}, int64[2] windows = {{3, 5}}>
+{{
+  s = Reshape(x, bins)
+  y = ReduceMean<keepdims = 0>(s, windows)
+}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["float16", "float"])
+@pytest.mark.parametrize(("count", "width"), [(2, 12), (3, 8), (6, 4), (4, 5)])
+def test_means_of_windows_side_by_side(count: int, width: int, kind: str) -> None:
+    sizes = {"SIDE": count * width, "COUNT": count, "WIDTH": width}
+    text = _BINS
+    for name, size in sizes.items():
+        text = text.replace(name, str(size))
+    found, right, images = run(text, kind)
+    rounding = 4e-3 if kind == "float16" else 2e-5
+    np.testing.assert_allclose(found[0].astype(np.float64), right[0], rounding, rounding)
+    (launch,) = [launch for image in images for launch in image.launches]
+    assert launch.schedule.startswith("register-rows")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from xyntra.passes.analysis.sizes.size import hint_of
 from xyntra.passes.lower.cuda.matmul.tile_order import TileOrder
 from xyntra.passes.lower.cuda.matmul.wgmma.conv_factors import (
     GatheredFilter,
@@ -25,6 +26,7 @@ from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
     SWIZZLE,
     TILES,
     Tile,
+    bring_rate,
     depth,
     exchange,
     shares,
@@ -45,7 +47,8 @@ _OFFSETS = {1: 1 << 16, 2: 1 << 8, 3: 1 << 5}  # of a tap's offset
 _MAX_STEP = 8
 _ALIGNMENT = 16  # bytes
 # Fitted to 339 launches of ResNet-50's convolutions at three sizes of batch on one H100, which they
-# meet within 9 %; the tiles that they choose take 0.6 % longer than the best ones.
+# meet within 9 %; the tiles that they choose take 0.6 % longer than the best ones. What all blocks
+# bring from L2 together bounds long ones: 12288x320x5760 took 140 us by tiles of 64x128.
 _LAUNCH = 1.9  # microseconds
 _TILE = 0.41  # microseconds, of every tile of a block
 _MULTIPLY = 3.8e6  # products in a microsecond
@@ -123,12 +126,13 @@ def microseconds(
     wide = pixel * product.item_bytes >= SWIZZLE
     gather = tile.rows * (_PIXEL if wide else _NARROW_PIXEL)
     multiply = elements * taps.channels / _MULTIPLY
-    stage = max(multiply, gather, tile.stage_bytes / _BRING)
+    waves = -(-order.count // device.multiprocessors)
+    bring = bring_rate(_BRING, hint_of(waves), device)
+    stage = max(multiply, gather, tile.stage_bytes / bring)
     results = _TILE + elements * (_WRITE + read * _READ)
     if tile.split > 1:
         own = -(-taps.steps // tile.split)
         return _LAUNCH + own * stage + exchange(tile) + results / tile.split
-    waves = -(-order.count // device.multiprocessors)
     return _LAUNCH + waves * (taps.steps * stage + results)
 
 

@@ -370,7 +370,7 @@ def microseconds(product: BatchedMatmul, tile: Tile, work: int, device: GpuDevic
     rate = _MULTIPLY * (_WIDE if tile.columns >= _WIDE_COLUMNS else 1.0)
     rate *= _IN_TURN if tile.turns else 1.0
     waves: int = hint_of(_waves(product, tile, device))
-    bring = _BRING if waves < _SUSTAINED else min(_BRING, _BRING_ALL / device.multiprocessors)
+    bring = bring_rate(_BRING, waves, device)
     step = max(elements * BLOCK / rate, tile.stage_bytes / bring, _STEP)
     if tile.split > 1:
         return _LAUNCH + _TILE + -(-steps // tile.split) * step + exchange(tile)
@@ -378,6 +378,17 @@ def microseconds(product: BatchedMatmul, tile: Tile, work: int, device: GpuDevic
     if tile.turns:  # the other warpgroup multiplies meanwhile, but for the last tile
         results = elements * (_WRITE + _WORK * work * (waves + 1))
     return _LAUNCH + waves * (steps * step + _TILE) + results
+
+
+def bring_rate(alone: float, waves: int, device: GpuDevice) -> float:
+    """Return how many bytes a microsecond brings to a block.
+
+    Args:
+        alone: what it gets where few others bring anything.
+        waves: tiles of a block.
+        device: that the code is for.
+    """
+    return alone if waves < _SUSTAINED else min(alone, _BRING_ALL / device.multiprocessors)
 
 
 def exchange(tile: Tile) -> float:
