@@ -24,6 +24,8 @@ __all__ = ["OrderWeights"]
 _VECTOR = 4  # elements of f32 that a thread reads at once
 _NARROW_BYTES = {"f16": 2, "bf16": 2}
 _LINE = 128  # bytes of a row of a tile in shared memory, which should lie in one line of the cache
+# Weights that are ordered in every call: for so many products, and with a result so much larger.
+_MANY_PRODUCTS, _LITTLE = 1 << 30, 8
 _FEW = {"f32": 16, "f16": 4, "bf16": 4}
 """Channels of a group, and outputs, up to which threads compute all of several groups."""
 
@@ -41,7 +43,8 @@ class OrderWeights:
     elements. Where threads multiply in exact f32, they take neighbouring columns of one step:
     weights of f32 get those innermost. Convolutions of each channel by itself take neighbouring
     channels, where the result has them innermost, and those of groups of few channels neighbouring
-    outputs of neighbouring groups. It is done once, when the model is loaded.
+    outputs of neighbouring groups. It is done once, when the model is loaded; weights of 16 bits
+    that a call is given are ordered in every call, if their convolution takes far longer than that.
     """
 
     name: ClassVar[str] = "order-weights"
@@ -139,13 +142,30 @@ class _Weights:
 
 
 def _weights(op: ir.Operation, static: StaticValues) -> _Weights | None:
-    """Return the weights of `op`; None where its factors are not known weights and an image."""
+    """Return the weights of `op` that should have an order; None where it has none."""
     if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return None
     known = [number for number in (0, 1) if _is_known(op.operands[number], static)]
-    if len(known) != 1:
-        return None
-    number = known[0]
+    if len(known) == 1:
+        return _factor(op, known[0])
+    given = None if known else _factor(op, 1)
+    return given if given is not None and _is_small(given) else None
+
+
+def _is_small(weights: _Weights) -> bool:
+    """Tell whether it takes little to order weights of a convolution, beside what it gains."""
+    result, shape = ir.RankedTensorType(weights.op.results[0].type), weights.type.shape
+    if str(weights.type.element_type) not in _NARROW_BYTES or weights.inner in weights.batch:
+        return False
+    if weights.has_small_groups or not any(shape[i] > 1 for i in weights.taps):
+        return False
+    summed = prod(shape[i] for i in (*weights.taps, weights.inner))
+    products = prod(result.shape) * summed
+    return products >= _MANY_PRODUCTS and _LITTLE * prod(shape) <= prod(result.shape)
+
+
+def _factor(op: ir.Operation, number: int) -> _Weights | None:
+    """Return a factor as weights; None where it is no such, or the other one no image."""
     maps = [list(ir.AffineMapAttr(each).value.results) for each in op.attributes["indexing_maps"]]
     kinds = enumerate(op.attributes["iterator_types"])
     sums = [loop for loop, kind in kinds if "reduction" in str(kind)]

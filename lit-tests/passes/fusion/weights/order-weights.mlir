@@ -143,3 +143,24 @@ func.func @ragged_columns(%x: tensor<4x64xf16>, %w: tensor<64x12xf16> {xyntra.pa
   } -> tensor<4x12xf32>
   return %p : tensor<4x12xf32>
 }
+
+// Weights of a large convolution that a call is given are ordered in every call.
+// CHECK-LABEL: func.func @given_weights(
+// CHECK: %[[T:.+]] = linalg.generic {{.+}} ins(%arg1 : tensor<128x128x3x3xf16>) outs(%{{.+}} : tensor<128x3x3x128xf16>)
+// CHECK: ins(%arg0, %[[T]] : tensor<1x130x130x128xf16>, tensor<128x3x3x128xf16>)
+func.func @given_weights(%x: tensor<1x130x130x128xf16>, %w: tensor<128x128x3x3xf16>) -> tensor<1x128x128x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x128x128x128xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<1x128x128x128xf32>) -> tensor<1x128x128x128xf32>
+  %y = linalg.generic {indexing_maps = [#last, #oihw, #y],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x130x130x128xf16>, tensor<128x128x3x3xf16>) outs(%i : tensor<1x128x128x128xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %u = arith.extf %a : f16 to f32
+    %v = arith.extf %b : f16 to f32
+    %p = arith.mulf %u, %v : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x128x128x128xf32>
+  return %y : tensor<1x128x128x128xf32>
+}
