@@ -159,9 +159,9 @@ def _is_small(weights: _Weights) -> bool:
         return False
     if weights.has_small_groups or not any(shape[i] > 1 for i in weights.taps):
         return False
-    summed = prod(shape[i] for i in (*weights.taps, weights.inner))
-    products = prod(result.shape) * summed
-    return products >= _MANY_PRODUCTS and _LITTLE * prod(shape) <= prod(result.shape)
+    summed: int = prod(shape[i] for i in (*weights.taps, weights.inner))
+    size: int = prod(result.shape)
+    return size * summed >= _MANY_PRODUCTS and _LITTLE * prod(shape) <= size
 
 
 def _factor(op: ir.Operation, number: int) -> _Weights | None:

@@ -223,7 +223,8 @@ def choose_fma_tile(
     }
 
     def blocks(tile: FmaTile) -> int:
-        return hint_of(tile.tiles(rows, columns, batch)) * tile.split
+        count: int = hint_of(tile.tiles(rows, columns, batch)) * tile.split
+        return count
 
     best = min(times, key=lambda tile: times[tile], default=None)
     if best is None or blocks(best) > device.multiprocessors:
