@@ -47,6 +47,8 @@ def test_two_processes_follow_eager_ones(tmp_path: Path) -> None:
     assert [each.returncode for each in started] == [0] * _RANKS, "\n".join(errors)
     found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(_RANKS)]
     for each in found:
+        assert each["within"]["graphs"] == 1  # Dynamo would leave out what DDP itself holds
+        assert each["within"]["apart"] < 1e-5
         assert each["parts"] >= 2  # DDP's buckets cut the graph: each has a part for its results
         assert each["apart"] < 1e-5
         assert each["alone"] > 1e-4  # gradients of one process alone are others
@@ -97,6 +99,25 @@ def _train(rank: int, folder: Path) -> dict[str, Any]:
     return {"parts": used, "apart": apart, "alone": alone, "sum": total}
 
 
+def _train_within(rank: int, folder: Path) -> dict[str, Any]:
+    """Compare gradients of a module of PyTorch's own that is compiled before DDP holds it."""
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(12, 16), nn.GELU(), nn.Linear(16, 3))
+    inner, graphs = copy.deepcopy(plain), []
+
+    def counted(module: Any, inputs: Any) -> Any:
+        options = {"fallback": False, "isolate": False, "jobs": 1, "cache_dir": f"{folder}/{rank}"}
+        graphs.append(module)
+        return compiling.backend(module, inputs, options=options)
+
+    torch.manual_seed(rank + 9)
+    x = torch.randn(6, 12)
+    for module in (plain, torch.compile(inner, backend=counted)):
+        nn.parallel.DistributedDataParallel(module)(x).square().mean().backward()
+    grads = [[p.grad for p in each.parameters()] for each in (plain, inner)]
+    return {"graphs": len(graphs), "apart": _difference(*grads)}
+
+
 def _difference(one: list[Any], other: list[Any]) -> float:
     return max((a - b).abs().max().item() for a, b in zip(one, other, strict=True))
 
@@ -108,6 +129,7 @@ if __name__ == "__main__":
         "gloo", init_method=f"file://{shared}/meeting", rank=own_rank, world_size=_RANKS
     )
     result = _train(own_rank, shared)
+    result["within"] = _train_within(own_rank, shared)
     (shared / f"{own_rank}.json").write_text(json.dumps(result))
     torch.distributed.barrier()  # gloo aborts a process whose peer leaves first
     torch.distributed.destroy_process_group()

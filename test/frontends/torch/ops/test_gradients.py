@@ -89,6 +89,12 @@ def average_pool_back(*rest: Any) -> Callable[..., Any]:
     return lambda g, x: aten.avg_pool2d_backward(g, x, [3, 2], [2, 2], [1, 0], False, *rest)
 
 
+def average_pool_back_of_ceil(g: Any, x: Any) -> Any:
+    """Windows that end behind the image, and elements that none of them reads."""
+    by_two = aten.avg_pool2d_backward(g, x, [3, 2], [2, 2], [1, 1], True, True, None)
+    return by_two, aten.avg_pool2d_backward(g[..., :3, :2], x, [1, 2], [3, 3], 0, True, False, None)
+
+
 @pytest.mark.parametrize(
     ("function", "shapes"),
     [
@@ -99,6 +105,13 @@ def average_pool_back(*rest: Any) -> Callable[..., Any]:
         (aten._adaptive_avg_pool2d_backward, [(2, 3, 2, 1), (2, 3, 6, 5)]),
         (aten._adaptive_avg_pool2d_backward, [(2, 3, 3, 7), (2, 3, 7, 5)]),
         (lambda x: aten.adaptive_max_pool2d(x, [2, 3]), [(2, 3, 4, 6)]),
+        (lambda x: aten.adaptive_max_pool2d(x, [3, 2]), [(2, 5, 7)]),
+        (lambda x: aten.adaptive_max_pool3d(x, [2, 1, 3]), [(1, 2, 3, 2, 4)]),
+        (lambda x: aten.avg_pool2d(x, [3, 2], [2, 3], [1, 1], True), [(2, 3, 6, 7)]),
+        (lambda x: aten.avg_pool2d(x, [2, 2], [3, 3], [0, 0], True, False, 3), [(3, 6, 7)]),
+        (average_pool_back_of_ceil, [(2, 3, 4, 4), (2, 3, 7, 6)]),
+        (lambda x: aten.adaptive_avg_pool2d(x, [1, 2]), [(0, 3, 4, 5)]),
+        (average_pool_back(True, None), [(0, 3, 4, 3), (0, 3, 8, 7)]),
     ],
 )
 def test_poolings(settings: Settings, function: Any, shapes: Any) -> None:
@@ -125,6 +138,8 @@ def test_norms_give_their_statistics(settings: Settings, dtype: Any) -> None:
 
 
 I = torch.tensor([1, 0, 1])  # noqa: E741
+M = torch.zeros(4, 5, dtype=torch.bool)
+M.view(-1)[torch.tensor([0, 3, 5, 6, 11, 14, 19])] = True  # two lines begin with a place
 PUTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "rows": (lambda x, v: aten.index_put(x, [I], v), ((4, 5), (5,))),
     "sums": (lambda x, v: aten.index_put(x, [I], v, True), ((4, 5), (3, 5))),
@@ -133,6 +148,10 @@ PUTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "apart": (lambda x, v: aten.index_put(x, [I, None, I], v, True), ((4, 5, 2), (3, 5))),
     "grid": (lambda x, v: aten.index_put(x, [I[:, None], I], v, True), ((4, 5), (3, 3))),
     "mask": (lambda x, v: aten.index_put(x, [x > 0], v), ((4, 5), ())),
+    "mask-rows": (lambda x, v: aten.index_put(x, [M], v), ((4, 5), (7,))),
+    "mask-lines": (lambda x, v: aten.index_put(x, [M[:, 0]], v, True), ((4, 5), (2, 5))),
+    "mask-none": (lambda x, v: aten.index_put(x, [M & ~M], v), ((4, 5), (0,))),
+    "none": (lambda x, v: aten.index_put(x, [I[:0]], v), ((4, 5), (5,))),
     "row-mask": (lambda x, v: aten.index_put(x, [x[:, 0] > 0], v, True), ((4, 5), (1,))),
 }
 
@@ -150,12 +169,26 @@ def test_writing_at_indices(settings: Settings) -> None:
 @pytest.mark.parametrize("include", [True, False])
 def test_scattering_with_a_reduction(settings: Settings, include: bool) -> None:
     index = torch.tensor([[0, 1, 1], [2, 2, 2]])
-    kinds = ("sum", "prod", "amax", "amin")
+    kinds = ("sum", "prod", "amax", "amin", "mean")
 
     def function(x: Any, v: Any) -> Any:
-        return [x.scatter_reduce(0, index, v, kind, include_self=include) for kind in kinds]
+        found = [x.scatter_reduce(0, index, v, kind, include_self=include) for kind in kinds]
+        whole = [(9 * each).to(torch.int64) for each in (x, v)]
+        found.append(whole[0].scatter_reduce(0, index, whole[1], "mean", include_self=include))
+        return [*found, *(x.scatter(0, index, 2.5, reduce=way) for way in ("add", "multiply"))]
 
     check(settings, function, torch.randn(3, 4), torch.randn(2, 3))
+
+
+def test_indices_of_scalars_and_of_nothing(settings: Settings) -> None:
+    zero, none = torch.tensor(0), torch.zeros(0, dtype=torch.int64)
+
+    def function(x: Any, v: Any) -> Any:
+        found = [v.gather(0, zero), v.scatter(0, zero, 3.0), v.index_select(0, zero)]
+        found += [x.gather(0, none[:, None]), x.scatter(1, none[None, :], 2.0), x[none]]
+        return [*found, v.copysign(-x), x.round(decimals=1), (900 * x).round(decimals=-2)]
+
+    check(settings, function, torch.randn(3, 4), torch.tensor(1.5))
 
 
 def test_buckets_take_nan_last(settings: Settings) -> None:
@@ -166,6 +199,18 @@ def test_buckets_take_nan_last(settings: Settings) -> None:
         return [torch.bucketize(x, bounds, right=right) for right in (True, False)]
 
     check(settings, function, x)
+
+
+def test_searches_in_rows_of_boundaries(settings: Settings) -> None:
+    bounds = torch.randn(2, 3, 5)
+    order = bounds.argsort(-1)
+
+    def function(x: Any) -> Any:
+        ordered = bounds.sort(-1).values
+        found = [torch.searchsorted(ordered, x), torch.searchsorted(bounds, x, sorter=order)]
+        return [*found, torch.searchsorted(ordered, x[..., :0]), x.sum()]
+
+    check(settings, function, torch.randn(2, 3, 4))
 
 
 def test_norms_of_any_order(settings: Settings) -> None:

@@ -79,7 +79,7 @@ def div(node: AtenNode) -> Tensor:
     if mode == "trunc":
         body: Body = (lambda x, y: truncated(x / y)) if floats else divide
     else:
-        body = _floor_quotient if floats else _floor_division
+        body = _floor_quotient if floats else floor_division
     return combined(node, body, "self", "other")
 
 
@@ -88,7 +88,7 @@ def truncated(x: Scalar) -> Scalar:
     return (x < 0).select(x.math("ceil"), x.math("floor"))
 
 
-def _floor_division(x: Scalar, y: Scalar) -> Scalar:
+def floor_division(x: Scalar, y: Scalar) -> Scalar:
     rest = remainder(x, y)
     crossed = rest.differs(0) & ((rest < 0) ^ (y < 0))
     return divide(x, y) - crossed.cast(x.dtype)
@@ -182,6 +182,11 @@ def where(node: AtenNode) -> Tensor:
 @handles("atan2")
 def atan2(node: AtenNode) -> Tensor:
     return combined(node, lambda x, y: x.math("atan2", y), "self", "other")
+
+
+@handles("copysign")
+def copysign(node: AtenNode) -> Tensor:
+    return combined(node, lambda x, y: x.math("copysign", y), "self", "other")
 
 
 @handles("hypot")

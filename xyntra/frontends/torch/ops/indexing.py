@@ -27,47 +27,56 @@ def embedding(node: AtenNode) -> Tensor:
 @handles("index_select")
 def index_select(node: AtenNode) -> Tensor:
     x, index = node.tensor("self"), node.tensor("index")
-    if not x.rank:
-        raise node.unsupported("an input of rank 0")
+    x = x if x.rank else node.b.reshape(x, [1])
     found = take(node.b, x, index, node.axis(node["dim"], x.rank))
     return node.b.reshape(found, node.shape)
 
 
 @handles("gather")
 def gather(node: AtenNode) -> Result:
-    x, index = node.tensor("self"), node.tensor("index")
-    if not x.rank or not index.rank or 0 in index.shape or 0 in x.shape:
+    x, index = _rows(node, "self", "index")
+    if 0 in index.shape:
+        return Tensor(node.b.fill(node.shape, x.dtype, 0), x.dtype)
+    if 0 in x.shape:
         raise node.unsupported(f"{list(x.shape)} at {list(index.shape)}")
     axis = node.axis(node["dim"], x.rank)
     sizes = [n if d == axis else index.shape[d] for d, n in enumerate(x.shape)]
     part = node.b.slice(x, [0] * x.rank, sizes, [1] * x.rank)
-    return node.by_onnx("GatherElements", part, index, axis=axis)[0]
+    found = node.by_onnx("GatherElements", part, index, axis=axis)[0]
+    return node.b.reshape(found, node.shape)
+
+
+def _rows(node: AtenNode, *names: str) -> list[Tensor]:
+    """Return arguments as tensors, those of rank 0 as rows of one element, as PyTorch does."""
+    found = [node.tensor(name) for name in names]
+    return [each if each.rank else node.b.reshape(each, [1]) for each in found]
 
 
 @handles("scatter", "scatter_add")
 def scatter(node: AtenNode) -> Result:
     """Where several elements go to one place, the last one counts; `scatter_add` adds them."""
-    x, index, b = node.tensor("self"), node.tensor("index"), node.b
-    if not x.rank or not index.rank or 0 in index.shape:
-        raise node.unsupported(f"{list(x.shape)} at {list(index.shape)}")
-    if node.has("reduce"):
-        raise node.unsupported(f"reduce={node['reduce']!r}")
+    (x, index), b = _rows(node, "self", "index"), node.b
+    if 0 in index.shape:
+        return node.operand("self")
     if node.has("value"):
         number = np.asarray(node["value"]).item()
         given = float(number) if "float" in x.dtype else int(number)
         source = Tensor(b.fill(index.shape, x.dtype, given), x.dtype)
     else:
-        whole = node.tensor("src")
+        (whole,) = _rows(node, "src")
         source = b.slice(whole, [0] * whole.rank, index.shape, [1] * whole.rank)
-    added = node.call.operator.startswith("aten.scatter_add")
-    return node.by_onnx(
+    kind = {"add": "add", "multiply": "mul"}[node["reduce"]] if node.has("reduce") else "none"
+    if node.call.operator.startswith("aten.scatter_add"):
+        kind = "add"
+    found = node.by_onnx(
         "ScatterElements",
         x,
         index,
         source,
         axis=node.axis(node["dim"], x.rank),
-        reduction="add" if added else "none",
+        reduction=kind,
     )[0]
+    return b.reshape(found, node.shape)
 
 
 @handles("index")
@@ -89,7 +98,9 @@ def index(node: AtenNode) -> Tensor:
     rest = [d for d in range(x.rank) if d not in places]
     shape = [x.shape[d] for d in rest]
     shape[first:first] = common
-    if 0 in shape or 0 in x.shape:
+    if 0 in shape:
+        return Tensor(b.fill(shape, x.dtype, 0), x.dtype)
+    if 0 in x.shape:
         raise node.unsupported(f"{list(x.shape)} at {list(common)}")
     loops = [d for d in range(len(shape)) if not first <= d < first + len(common)]
 

@@ -12,7 +12,8 @@ from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
 from xyntra.dialects.scalar import Scalar
 from xyntra.frontends.torch.node import AtenNode, Result, handles
-from xyntra.frontends.torch.ops.adaptive_pool import averaged
+from xyntra.frontends.torch.ops.adaptive_pool import averaged, maxima, summed, windows_of
+from xyntra.frontends.weight_types import dtype_of
 
 
 def spatial(values: Any, rank: int) -> list[int]:
@@ -70,6 +71,8 @@ def _batched(node: AtenNode, rank: int) -> Tensor:
 def max_pool(node: AtenNode) -> Sequence[Result]:
     """The second result holds the places of the maxima in their own image."""
     rank = 3 if "3d" in node.call.operator else 2
+    if 0 in node.shape:
+        return [_nothing(node), _nothing(node, 1)]
     window = _window(node, rank)
     x = _batched(node, rank)
     dilations = spatial(node["dilation"], rank)
@@ -92,48 +95,91 @@ def _maxima(node: AtenNode, x: Tensor, window: dict[str, Any]) -> Sequence[Resul
 
 @handles("adaptive_max_pool2d", "adaptive_max_pool3d")
 def adaptive_max_pool(node: AtenNode) -> Sequence[Result]:
-    """Sizes that divide the input's; others have windows of several sizes."""
-    x, kernel = _equal_windows(node)
+    """Windows of one size are those of a pooling."""
+    if 0 in node.shape:
+        return [_nothing(node), _nothing(node, 1)]
+    counts = [int(each) for each in node["output_size"]]
+    x = _batched(node, len(counts))
+    if any(n % count for n, count in zip(x.shape[2:], counts, strict=True)):
+        return [node.b.reshape(each, node.shape) for each in maxima(node.b, x, counts)]
+    kernel = [n // count for n, count in zip(x.shape[2:], counts, strict=True)]
     return _maxima(node, x, {"kernel_shape": kernel, "strides": kernel})
 
 
 @handles("avg_pool1d", "avg_pool2d", "avg_pool3d")
 def average_pool(node: AtenNode) -> Tensor:
     rank = int(node.call.operator.split("avg_pool")[1][0])
-    if node.has("divisor_override"):
-        raise node.unsupported("divisor_override")
+    if 0 in node.shape:
+        return _nothing(node)
     window = _window(node, rank)
-    if window["ceil_mode"] and any(window["pads"]) and node["count_include_pad"]:
-        raise node.unsupported("ceil_mode with padding that counts")
+    if node.has("divisor_override") or (
+        window["ceil_mode"] and any(window["pads"]) and node["count_include_pad"]
+    ):
+        return _over_divisors(node, window["strides"], rank)
     include = int(bool(node["count_include_pad"]))
     x = _batched(node, rank)
     found = node.by_onnx("AveragePool", x, count_include_pad=include, **window)[0]
     return node.b.reshape(found, node.shape)
 
 
+def _over_divisors(node: AtenNode, strides: Sequence[int], rank: int) -> Tensor:
+    """Sums of windows over what PyTorch divides each by, in images of any size."""
+    kernel, pads = spatial(node["kernel_size"], rank), spatial(node["padding"], rank)
+    x, counts = _batched(node, rank), node.shape[-rank:]
+    axes = x.shape[-rank:], counts, strides, pads, kernel
+    total = summed(node.b, x, windows_of(*axes))
+    divided = node.b.map(
+        lambda v, n: (v / n).cast(node.dtype),
+        total,
+        divisors(node, *axes).astype(dtype_of(total.dtype)),
+        dtype=node.dtype,
+    )
+    return node.b.reshape(divided, node.shape)
+
+
+def divisors(node: AtenNode, *axes: Sequence[int]) -> np.ndarray:
+    """Return what the sum of each window is divided by.
+
+    Args:
+        node: an average pooling, or its gradient.
+        axes: size, number of windows, stride, padding and length of windows by dimension.
+    """
+    if node.has("divisor_override"):
+        return np.full(axes[1], int(node["divisor_override"]))
+    shares = [
+        _shares(*each, inside=not node["count_include_pad"]) for each in zip(*axes, strict=True)
+    ]
+    found: np.ndarray = np.prod(np.meshgrid(*shares, indexing="ij"), axis=0)
+    return found
+
+
+def _shares(
+    size: int, count: int, stride: int, pad: int, kernel: int, *, inside: bool
+) -> np.ndarray:
+    """Return how many elements of one dimension each window divides by."""
+    starts = np.arange(count) * stride - pad
+    if not inside:
+        return np.minimum(starts + kernel, size + pad) - starts
+    return np.minimum(starts + kernel, size) - np.maximum(starts, 0)
+
+
+def _nothing(node: AtenNode, place: int = 0) -> Tensor:
+    type_ = node.result(place)
+    return Tensor(node.b.fill(type_.shape, type_.dtype, 0), type_.dtype)
+
+
 @handles("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
 def adaptive_average_pool(node: AtenNode) -> Tensor:
     """Windows of one size are those of a pooling."""
+    if 0 in node.shape:
+        return _nothing(node)
     counts = [int(each) for each in node["output_size"]]
     x = _batched(node, len(counts))
-    if any(count < 1 or n % count for n, count in zip(x.shape[2:], counts, strict=True)):
-        if 0 in node.shape:
-            raise node.unsupported("a pooling without results")
+    if any(n % count for n, count in zip(x.shape[2:], counts, strict=True)):
         return node.b.reshape(averaged(node.b, x, counts), node.shape)
     kernel = [n // count for n, count in zip(x.shape[2:], counts, strict=True)]
     found = node.by_onnx("AveragePool", x, kernel_shape=kernel, strides=kernel)[0]
     return node.b.reshape(found, node.shape)
-
-
-def _equal_windows(node: AtenNode) -> tuple[Tensor, list[int]]:
-    """Return the image of an adaptive pooling, and the size of its windows."""
-    size = node["output_size"]
-    x = _batched(node, len(size))
-    if any(int(want) < 1 or n % int(want) for n, want in zip(x.shape[2:], size, strict=True)):
-        raise node.unsupported(
-            f"the spatial shape {list(x.shape[2:])} does not split into {size} equal windows"
-        )
-    return x, [n // int(want) for n, want in zip(x.shape[2:], size, strict=True)]
 
 
 @handles("scaled_dot_product_attention")

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-
 from xyntra.dialects.builder import Tensor
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of
 from xyntra.frontends.torch.node import AtenNode, Result, handles
-from xyntra.frontends.torch.ops.adaptive_pool import averaged_back
-from xyntra.frontends.torch.ops.nn import spatial
+from xyntra.frontends.torch.ops.adaptive_pool import averaged_back, summed_back, windows_of
+from xyntra.frontends.torch.ops.nn import divisors, spatial
 from xyntra.frontends.weight_types import dtype_of
 
 
@@ -34,7 +32,7 @@ def _scattered(node: AtenNode, grad: Tensor, places: Tensor, x: Tensor, rank: in
     """Add the elements of `grad` up at their flat places in images of `x`."""
     b = node.b
     if 0 in x.shape or 0 in grad.shape:
-        raise node.unsupported("a pooling without elements")
+        return _zeros(node, x)
     images, size = prod(x.shape[:-rank]), prod(x.shape[-rank:])
     flat = [images, prod(grad.shape[-rank:])]
     wide = accumulator_of(x.dtype)
@@ -47,13 +45,18 @@ def _scattered(node: AtenNode, grad: Tensor, places: Tensor, x: Tensor, rank: in
     return b.reshape(narrow, x.shape)
 
 
+def _zeros(node: AtenNode, x: Tensor) -> Tensor:
+    """The gradient of an image that no window reads, or that has no elements."""
+    return Tensor(node.b.fill(x.shape, x.dtype, 0), x.dtype)
+
+
 @handles("avg_pool1d_backward", "avg_pool2d_backward", "avg_pool3d_backward")
 def average_pool_backward(node: AtenNode) -> Result:
     """Each element, over the number that it is the mean of, goes to its whole window."""
     rank = int(node.call.operator.split("avg_pool")[1][0])
     grad, x, b = node.tensor("grad_output"), node.tensor("self"), node.b
     if 0 in x.shape or 0 in grad.shape:
-        raise node.unsupported("a pooling without elements")
+        return _zeros(node, x)
     kernel, pads = spatial(node["kernel_size"], rank), spatial(node["padding"], rank)
     strides = spatial(node["stride"], rank) if node["stride"] else kernel
     sizes, counted = x.shape[-rank:], grad.shape[-rank:]
@@ -61,37 +64,22 @@ def average_pool_backward(node: AtenNode) -> Result:
         n - ((o - 1) * s - 2 * p + k)
         for n, o, s, p, k in zip(sizes, counted, strides, pads, kernel, strict=True)
     ]
-    if any(not 0 <= r < s for r, s in zip(rest, strides, strict=True)):
-        raise node.unsupported("windows that end outside of the padded image")
-    shares = [
-        _shares(*each, inside=not node["count_include_pad"])
-        for each in zip(sizes, counted, strides, pads, kernel, strict=True)
-    ]
-    divisors = np.prod(np.meshgrid(*shares, indexing="ij"), axis=0)
-    if node.has("divisor_override"):
-        divisors = np.full_like(divisors, int(node["divisor_override"]))
+    axes = sizes, counted, strides, pads, kernel
     images = prod(x.shape[:-rank])
     wide = accumulator_of(x.dtype)
-    one = divisors.astype(dtype_of(wide)).reshape(1, 1, *counted)
+    one = divisors(node, *axes).astype(dtype_of(wide)).reshape(1, 1, *counted)
     divided = b.map(
         lambda v, n: v.cast(wide) / n, b.reshape(grad, [images, 1, *counted]), one, dtype=wide
     )
+    if any(not 0 <= r < s for r, s in zip(rest, strides, strict=True)):
+        found = summed_back(b, divided, windows_of(*axes), sizes)  # windows end outside of it
+        return b.reshape(b.map(lambda v: v.cast(x.dtype), found, dtype=x.dtype), x.shape)
     ones = Tensor(b.fill([1, 1, *kernel], wide, 1), wide)
     found = node.by_onnx(
         "ConvTranspose", divided, ones, strides=strides, pads=[*pads, *pads], output_padding=rest
     )[0]
     narrow = b.map(lambda v: v.cast(x.dtype), found, dtype=x.dtype)
     return b.reshape(narrow, x.shape)
-
-
-def _shares(
-    size: int, count: int, stride: int, pad: int, kernel: int, *, inside: bool
-) -> np.ndarray:
-    """Return how many elements of one dimension each window divides by."""
-    starts = np.arange(count) * stride - pad
-    if not inside:
-        return np.minimum(starts + kernel, size + pad) - starts
-    return np.minimum(starts + kernel, size) - np.maximum(starts, 0)
 
 
 @handles("_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward")
@@ -101,7 +89,7 @@ def adaptive_average_pool_backward(node: AtenNode) -> Tensor:
     grad, x, b = node.tensor("grad_output"), node.tensor("self"), node.b
     outer, sizes, counted = x.shape[:-rank], x.shape[-rank:], grad.shape[-rank:]
     if 0 in grad.shape or 0 in x.shape:
-        raise node.unsupported("a pooling without elements")
+        return _zeros(node, x)
     if any(n % o for n, o in zip(sizes, counted, strict=True)):
         return averaged_back(b, grad, sizes)
     kernel = [n // o for n, o in zip(sizes, counted, strict=True)]

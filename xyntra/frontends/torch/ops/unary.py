@@ -32,12 +32,24 @@ def _rounding(name: str) -> Handler:
         if not is_float(node.dtype):
             return node.tensor("self")
         if node["decimals"]:
-            raise node.unsupported("rounding to decimals")
+            return _rounded_to_decimals(node, int(node["decimals"]))
         if name == "trunc":
             return combined(node, truncated, "self")
         return combined(node, lambda x: x.math(name), "self")
 
     return handler
+
+
+def _rounded_to_decimals(node: AtenNode, decimals: int) -> Tensor:
+    """Computed from a multiple, or for negative decimals from a part, as PyTorch does."""
+    power = 10.0 ** abs(decimals)
+
+    def body(x: Scalar) -> Scalar:
+        scaled = x * power if decimals > 0 else x / power
+        whole = scaled.math("roundeven")
+        return whole / power if decimals > 0 else whole * power
+
+    return combined(node, body, "self")
 
 
 for _name, _operation in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
