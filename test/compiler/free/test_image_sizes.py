@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.reference
 import pytest
 from onnx_models import make_model
 
@@ -82,3 +83,22 @@ def test_a_range_without_steps_is_told_which_ones_divide_evenly() -> None:
     exe = xyntra.compile(model, dims={"width": range(32, 1025, 8)}, config={"cache": False})
     x = np.ones((1, 3, 64), np.float32)
     np.testing.assert_allclose(exe(x)[0, 0], [6, *[9] * 7])
+
+
+def test_images_of_any_size_are_interpolated() -> None:
+    op = onnx.helper.make_node
+    nodes = [
+        op("Resize", ["x", "", "twice"], ["a"], mode="linear"),
+        op("Resize", ["x", "", "half"], ["b"], mode="cubic", antialias=1),
+        op("Resize", ["x", "", "more"], ["c"], mode="nearest", nearest_mode="floor"),
+    ]
+    scales = {"twice": [1, 1, 2, 3], "half": [1, 1, 0.5, 1], "more": [1, 1, 1.5, 0.25]}
+    held = {name: np.array(each, np.float32) for name, each in scales.items()}
+    model = make_model(nodes, {"x": [1, 2, "h", "w"]}, ["a", "b", "c"], held)
+    dims = {"h": range(8, 81, 8), "w": range(8, 81, 8)}
+    exe = xyntra.compile(model, target="cpu", dims=dims, config={"cache": False, "strict": True})
+    for height, width in ((8, 16), (24, 8)):
+        x = np.random.default_rng(height).standard_normal((1, 2, height, width)).astype(np.float32)
+        wanted = onnx.reference.ReferenceEvaluator(model).run(None, {"x": x})
+        for found, each in zip(exe(x), wanted, strict=True):
+            np.testing.assert_allclose(found, each, rtol=1e-4, atol=1e-5)

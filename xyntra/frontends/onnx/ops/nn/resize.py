@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from math import floor
 
@@ -15,8 +15,10 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import is_float
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.dialects.tensors.vector_maps import map_vectors
+from xyntra.frontends.onnx.folding.record import fold_record
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
+from xyntra.frontends.onnx.ops.nn.resize_phases import Phases, phases_of
 from xyntra.frontends.onnx.ops.nn.resize_taps import Filter, ResizedAxis, Taps, taps_of
 
 MAX_SIZE = 2**24
@@ -138,6 +140,7 @@ def _resize(
     if 0 in x.shape:
         raise node.invalid(f"an empty input {x.shape} cannot become {tuple(shape)}")
     tables: dict[int, Taps] = {}
+    phases: dict[int, Phases] = {}
     for position, axis in enumerate(axes):
         try:
             taps = taps_of(axis, transformation, how)
@@ -145,7 +148,13 @@ def _resize(
             raise node.invalid(str(error)) from None
         if not _is_identity(taps, axis):
             tables[position] = taps
-    result = _interpolate(node.b, x, tables, how, extrapolation)
+            repeated = phases_of(axis, transformation, how, taps)
+            if repeated is not None:
+                phases[position] = repeated
+    if fold_record().sizes_are_free and phases.keys() == tables.keys():
+        result = _by_phases(node.b, x, phases, how)
+    else:
+        result = _interpolate(node.b, x, tables, how, extrapolation)
     return cast(node.b, result, x.dtype)
 
 
@@ -170,6 +179,56 @@ def _interpolate(
     return x
 
 
+def _by_phases(b: TensorBuilder, x: Tensor, phases: dict[int, Phases], how: Filter) -> Tensor:
+    """Resize without tables of all coordinates, so that sizes can be free."""
+    weighted = how.mode != "nearest"
+    steps = {axis: each.period for axis, each in phases.items()}
+    if not weighted and all(each.step == 1 and not each.offsets.any() for each in phases.values()):
+        return _repeat(b, x, steps)
+    for group in _passes(phases):
+        x = _sum_by_phases(b, x, {axis: phases[axis] for axis in group}, weighted=weighted)
+    return x
+
+
+def _sum_by_phases(
+    b: TensorBuilder, x: Tensor, phases: dict[int, Phases], *, weighted: bool
+) -> Tensor:
+    """The taps of each output of a period written out; periods and their outputs are dimensions."""
+    dtype = x.dtype
+    if weighted:
+        dtype = accumulator_of(x.dtype) if is_float(x.dtype) else "float32"
+    wide: list[int] = []
+    place: list[int] = []
+    for axis, size in enumerate(x.shape):
+        place.append(len(wide))
+        own = phases.get(axis)
+        wide += [size] if own is None else [size // own.step, own.period]
+    vectors = []
+    for axis, each in phases.items():
+        for tap in range(each.count):
+            columns = [each.offsets[:, tap].astype(np.int64)]
+            columns += [each.weights[:, tap].astype(dtype)] if weighted else []
+            vectors += [(b.constant(column), place[axis] + 1) for column in columns]
+
+    def body(*scalars: Scalar) -> Scalar:
+        rest = iter(scalars)
+        taps: dict[int, list[_Tap]] = {}
+        for axis, each in phases.items():
+            start = b.index(place[axis]).cast("int64") * each.step
+            taps[axis] = []
+            for _ in range(each.count):
+                index = (start + next(rest)).maximum(0).minimum(x.shape[axis] - 1)
+                taps[axis].append((index.cast("index"), next(rest) if weighted else None))
+        return _sum_of_taps(b, x, dtype, taps, [b.index(d) for d in place], list(taps))
+
+    result = map_vectors(b, body, vectors, wide, dtype)
+    shape = [
+        size // phases[axis].step * phases[axis].period if axis in phases else size
+        for axis, size in enumerate(x.shape)
+    ]
+    return b.reshape(result, shape)
+
+
 def _regular_step(size: int, taps: Taps) -> int | None:
     """Return how often every element is repeated, where all are repeated equally often."""
     step, rest = divmod(taps.indices.shape[0], size)
@@ -191,7 +250,7 @@ def _quotient(index: ir.AffineExpr, step: int) -> ir.AffineExpr:
     return index if step == 1 else ir.AffineExpr.get_floor_div(index, step)
 
 
-def _passes(tables: dict[int, Taps]) -> list[list[int]]:
+def _passes(tables: Mapping[int, Taps | Phases]) -> list[list[int]]:
     """Dimensions that are interpolated together: few taps at once, long filters one by one."""
     groups: list[list[int]] = []
     taps = _UNROLLED + 1
