@@ -283,7 +283,8 @@ def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, 
     if precision == "int8":
         return (_QUANTIZE_PRODUCTS, _INTEGERS, "cse")
     if precision == "fp8":
-        return (*lowering("f16", target, narrow_io), "float8-products")
+        (lower,) = lowering("f16", target, narrow_io)
+        return (_with_options(lower, ["note=true"]), "float8-products")
     if precision not in ("f16", "bf16"):
         return ()
     options = [f"type={precision}"]

@@ -37,10 +37,12 @@ class _Entrant:
     Attributes:
         dtype: of the model that is compiled.
         settings: of the compiler.
+        sampled: whether the inputs that are measured are given as a sample as well.
     """
 
     dtype: str
     settings: Mapping[str, str]
+    sampled: bool = False
 
 
 _ENTRANTS = {
@@ -50,6 +52,7 @@ _ENTRANTS = {
     "precision f16, io f16": _Entrant("f32", {"precision": "f16", "io": "f16"}),
     "precision bf16": _Entrant("f32", {"precision": "bf16"}),
     "precision fp8": _Entrant("f32", {"precision": "fp8"}),
+    "precision fp8, samples": _Entrant("f32", {"precision": "fp8"}, sampled=True),
 }
 
 
@@ -82,7 +85,9 @@ def _prepare(models: Sequence[Model], folder: Path, target: str) -> int:
     for model in models:
         for name, entrant in _ENTRANTS.items():
             source = onnx_network(network(model.network), replace(model, dtype=entrant.dtype))
-            executable = xyntra.compile(source, target=target, **entrant.settings)
+            sample = [each.numpy() for each in model_inputs(model, "cpu")]
+            samples = [sample] if entrant.sampled else ()
+            executable = xyntra.compile(source, target=target, samples=samples, **entrant.settings)
             executable.save(folder / _file(model, name), weights=False)
             print(f"{model.network}, {name}: {len(executable.kernels)} kernels", flush=True)
     return 0

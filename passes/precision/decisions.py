@@ -44,6 +44,8 @@ class Decisions:
         kept: why a contraction, an attention or a tensor stays in f32, by the operation's number.
         arguments: why a parameter does.
         data: tensors of floats that depend on the model's float inputs or on weights.
+        observed: for lowered contractions, the largest magnitudes of both factors in samples; 0
+            where none was observed.
     """
 
     roles: list[tuple[ir.Operation, PrecisionRole]]
@@ -52,6 +54,7 @@ class Decisions:
     kept: dict[int, str] = field(default_factory=dict)
     arguments: dict[ir.Value, str] = field(default_factory=dict)
     data: set[ir.Value] = field(default_factory=set)
+    observed: dict[int, tuple[float, float]] = field(default_factory=dict)
 
 
 def decide(
@@ -193,8 +196,22 @@ class _Decider:
         why = self._refusal(factors, reason)
         if not why and self.activations:
             self.decisions.lowered.add(number)
+            if role is PrecisionRole.CONTRACTION:
+                first, second = (self._observed(value) for value in factors)
+                self.decisions.observed[number] = (first, second)
         elif why:
             self.decisions.kept[number] = why
+
+    def _observed(self, value: ir.Value) -> float:
+        """Return the largest magnitude of `value` in samples; 0 where none was observed."""
+        while (found := self.magnitudes.of(value)) == 0 and not isinstance(value.owner, ir.Block):
+            if self.roles_of.get(value) is not PrecisionRole.MOVE:
+                break
+            sources = [each for each in value.owner.operation.operands if element_of(each)]
+            if len(sources) != 1:
+                break
+            value = sources[0]
+        return found
 
     def _refusal(self, factors: list[ir.Value], reason: str) -> str:
         """Why factors cannot be of 16 bits; "" where they can."""

@@ -12,6 +12,7 @@ from xyntra.errors import UnsupportedError
 from xyntra.passes.analysis.functions import function_blocks, weight_positions
 from xyntra.passes.analysis.locations import source_nodes
 from xyntra.passes.precision.decisions import Decisions, decide
+from xyntra.passes.precision.magnitudes import FACTORS
 from xyntra.passes.precision.report import ROUNDED, NodePrecision, record_precisions
 from xyntra.passes.precision.rewriting import PrecisionRewriter
 from xyntra.passes.precision.roles import PrecisionRole
@@ -45,6 +46,8 @@ class LowerPrecision:
     """Whether tensors that a call computes are lowered, or parameters alone."""
     interface: bool = False
     """Whether inputs and results of f32 are lowered as well."""
+    note: bool = False
+    """Whether contractions say how large their factors are in samples, for `float8-products`."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
@@ -54,6 +57,8 @@ class LowerPrecision:
             how = {"activations": self.activations, "interface": self.interface}
             decisions = decide(block, limit, **how)
             found += self._report(block, decisions)
+            if self.note:
+                _note(decisions)
             PrecisionRewriter(block, decisions, dtype, interface=self.interface).rewrite()
             _finish_interface(block, dtype)
         if found and all(each.reason == _DOUBLE for each in found):
@@ -78,6 +83,14 @@ class LowerPrecision:
                 yield NodePrecision(_nodes(op), self.type, "")
             elif reason and (is_product or len(op.results)):
                 yield NodePrecision(_nodes(op), "f32", reason)
+
+
+def _note(decisions: Decisions) -> None:
+    for number, magnitudes in decisions.observed.items():
+        op, _ = decisions.roles[number]
+        if any(magnitudes):
+            with op.context:
+                op.attributes[FACTORS] = ir.DenseF32ArrayAttr.get(list(magnitudes))
 
 
 def _nodes(op: ir.Operation) -> str:

@@ -11,7 +11,15 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import functions
 from xyntra.passes.diagnostics import PassFailure
 
-__all__ = ["MAGNITUDE", "PEAKS", "Magnitudes", "constant_peak", "note_magnitudes", "note_peaks"]
+__all__ = [
+    "FACTORS",
+    "MAGNITUDE",
+    "PEAKS",
+    "Magnitudes",
+    "constant_peak",
+    "note_magnitudes",
+    "note_peaks",
+]
 
 MAGNITUDE = "xyntra.magnitude"
 """Attribute of a parameter, an f32: the magnitude of its largest value, where that is unusual."""
@@ -19,6 +27,9 @@ MAGNITUDE = "xyntra.magnitude"
 PEAKS = "xyntra.peaks"
 """Module attribute: for each operation of `main`, the largest magnitude of its result in samples;
 0 where none was observed."""
+
+FACTORS = "xyntra.factors"
+"""Attribute of a contraction: the largest magnitudes of both factors in samples; 0 for none."""
 
 _TINY = 2.0**-11
 """Largest magnitude below which too much of a tensor is subnormal in f16."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from emulator import run_artifact
+from emulator import run_artifact, run_sized
 from onnx import ModelProto, parser
 
 import xyntra
@@ -165,3 +165,49 @@ def test_products_of_one_factor_share_its_rows_and_a_launch():
     for each, name in zip(found, "vw", strict=True):
         wanted = narrow(half(x), 1) @ narrow(half(weights[name]), 0) + weights["b"]
         assert distance(each, wanted) < 1e-6
+
+
+FREE = """<ir_version: 9, opset_import: ["": 20]>
+m (float[n, 64] x, float[64, 64] w) => (float[n, 64] y) { y = MatMul (x, w) }"""
+
+
+def test_rows_may_be_free():
+    w = normal(1, 64, 64)
+    exe = xyntra.compile(
+        model(FREE, w=w), dims={"n": range(1, 257)}, target="cuda:sm_90a", precision="fp8"
+    )
+    for n in (1, 5, 200):
+        x = normal(n, n, 64)
+        (found,) = run_sized(exe.artifact, [x], {"w": w.astype(np.float16)}, n=n)
+        assert distance(found, narrow(half(x), 1) @ narrow(half(w), 0)) < 1e-6
+
+
+SAMPLED = """<ir_version: 9, opset_import: ["": 20]>
+m (float[40, 64] x, float[64, 128] v, float[128, 64] w, float[128] b) => (float[40, 64] y) {
+  h = MatMul (x, v)
+  i = Add (h, b)
+  j = Relu (i)
+  y = MatMul (j, w)
+}"""
+
+
+def test_samples_give_one_scale_for_all_rows():
+    """It is applied where the factor is made; what is far larger than in samples is limited."""
+    weights = {"v": normal(1, 64, 128) / 8, "w": normal(2, 128, 64) / 8, "b": normal(3, 128)}
+    x = normal(7, 40, 64)
+    exe = xyntra.compile(
+        model(SAMPLED, **weights), target="cuda:sm_90a", precision="fp8", samples=[{"x": x}]
+    )
+    assert [kind for _, kind, _ in exe.plan.precisions] == ["fp8 by rows", "fp8"]
+    assert len(exe.kernels) == 3
+    assert "launches a call: 3" in exe.explain()
+    rest = np.arange(10, 40)
+    x[0, 4], x[1, 6], x[2], x[rest[0]] = np.nan, np.inf, 0, 9 * x[rest[0]]
+    found = run(exe, x, weights)
+    assert np.isnan(found[:2]).all()
+    hidden = np.maximum(narrow(half(x[2:]), 1) @ narrow(half(weights["v"]), 0) + weights["b"], 0)
+    scale = 8 / 256  # the largest magnitude in samples is between 4 and 8
+    assert hidden.max() > 448 * scale
+    limited = np.clip(half(hidden) / scale, -448, 448).astype(ml_dtypes.float8_e4m3fn)
+    wanted = limited.astype(np.float64) * scale @ narrow(half(weights["w"]), 0)
+    assert distance(found[2:], wanted) < 1e-6
