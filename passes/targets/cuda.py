@@ -50,6 +50,7 @@ TARGET = Target(
         # Columns that threads share are those of parts.
         "fuse-operations": (
             "inline-broadcasts",
+            "inline-into-scores",
             "inline-into-reductions",
             "split-variances",
             ITSELF,

@@ -103,7 +103,7 @@ def test_targets_with_tensor_cores_keep_narrow_factors_and_order_weights():
     added = {"pack-channels", "order-weights", "fold-norms", "split-long-norms{target=cuda}"}
     added |= {f"{each}{{target=cuda}}" for each in told}
     added |= {"narrow-row-ops", "split-gates", "inline-into-reductions", "split-variances"}
-    added |= {"inline-broadcasts", "narrow-contractions", "unpack-products"}
+    added |= {"inline-broadcasts", "inline-into-scores", "narrow-contractions", "unpack-products"}
     added |= {"integer-contractions{float8=true}"}
     assert set(narrow) - set(wide) == added
     apart = fusion_pipeline(egraph=True, fast_math=False, target="cuda", fold_norms=False)

@@ -10,7 +10,7 @@ import pytest
 import xyntra
 from xyntra.plan.check_plan import check_plan
 from xyntra.tune.measuring.captured import capture
-from xyntra.tune.measuring.comparison import difference
+from xyntra.tune.measuring.comparison import difference, narrowest_rounding
 from xyntra.tune.measuring.subject import subject_of
 
 # A softmax of rows, a product with a weight, and a step that writes over what it reads.
@@ -105,3 +105,21 @@ def test_differences_beyond_rounding_are_found(
 ) -> None:
     said = difference(found, expected)
     assert (word in said) if word else not said
+
+
+@pytest.mark.parametrize(
+    ("body", "dtype"),
+    [
+        ("%1 = arith.extf %in : f16 to f32\n%2 = arith.addf %out, %1 : f32", ""),
+        ("%1 = arith.truncf %in : f32 to f16\n%2 = arith.extf %1 : f16 to f32", "float16"),
+        ("%1 = arith.addf %in, %in_2 : f16\n%2 = arith.extf %1 : f16 to f32", "float16"),
+        ("%1 = math.exp %in : bf16\n%2 = arith.truncf %out : f32 to f16", "bfloat16"),
+    ],
+)
+def test_wide_results_of_rounded_elements_may_differ_by_that_rounding(
+    body: str, dtype: str
+) -> None:
+    assert narrowest_rounding(body) == dtype
+    said = difference(ONES * np.float32(1.001), ONES, dtype)
+    assert not said if dtype else "largest error" in said
+    assert "largest error" in difference(ONES * 1.2, ONES, dtype)

@@ -13,6 +13,7 @@ from math import prod
 from xyntra.passes.fusion.graph.access import UNALIGNED
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
 from xyntra.passes.fusion.graph.nodes import ANCHORS, FusionNode, KernelRole, TensorRead
+from xyntra.passes.fusion.reductions.inline_into_scores import COMPUTED_IN_TILES
 
 __all__ = ["recompute_cheap"]
 
@@ -39,7 +40,11 @@ def recompute_cheap(graph: FusionGraph) -> None:
 
 
 def _is_cheap(graph: FusionGraph, node: FusionNode) -> bool:
-    if node.role is not KernelRole.LOOP or node.static or len(node.results) != 1:
+    if node.role is not KernelRole.LOOP or len(node.results) != 1:
+        return False
+    if COMPUTED_IN_TILES in node.op.attributes:
+        return True
+    if node.static:
         return False
     elements = max(prod(node.shape), 1)
     if node.scalar_ops > _MAX_COST * elements or not node.reads:

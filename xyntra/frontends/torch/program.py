@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -160,7 +160,7 @@ class AtenProgram:
 
     def to_bytes(self) -> bytes:
         """Return the program as JSON."""
-        return json.dumps(asdict(self)).encode()
+        return json.dumps(vars(self), default=vars).encode()  # `asdict` would copy everything
 
     @classmethod
     def from_bytes(cls, data: bytes) -> AtenProgram:

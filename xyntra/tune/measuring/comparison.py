@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
-__all__ = ["difference"]
+__all__ = ["difference", "narrowest_rounding"]
 
 Array = np.ndarray[Any, Any]
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 6e-2}
@@ -17,11 +18,33 @@ _ROUNDED = 1e-3
 """The share of a quantized tensor that may be rounded to the number beside."""
 
 
-def difference(found: Array, expected: Array) -> str:
-    """Return in words how `found` differs from `expected` beyond rounding; "" where it does not."""
+_ROUNDING = re.compile(r"= (?:arith|math)\..*(?:: | to )(b?f16)$", re.MULTILINE)
+_NAMES = {"f16": "float16", "bf16": "bfloat16"}
+
+
+def narrowest_rounding(source: str) -> str:
+    """Return the 16-bit dtype that a kernel rounds elements to on its way; "" where there is none.
+
+    Its wider results have errors of such roundings, as have statistics of a row that is stored.
+
+    Args:
+        source: the function of the kernel.
+    """
+    names = [_NAMES[found] for found in _ROUNDING.findall(source)]
+    return max(names, key=_TOLERANCE.__getitem__, default="")
+
+
+def difference(found: Array, expected: Array, rounded: str = "") -> str:
+    """Return in words how `found` differs from `expected` beyond rounding; "" where it does not.
+
+    Args:
+        found: what one schedule computes.
+        expected: what another one does.
+        rounded: the dtype that elements are rounded to on the way; "" for none.
+    """
     name = expected.dtype.name
     if name in _TOLERANCE:
-        return _of_floats(found, expected, _TOLERANCE[name])
+        return _of_floats(found, expected, max(_TOLERANCE[name], _TOLERANCE.get(rounded, 0.0)))
     apart = found != expected
     count = int(np.count_nonzero(apart))
     if not count:

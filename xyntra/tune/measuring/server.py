@@ -17,7 +17,7 @@ import numpy as np
 from xyntra.targets.kernel import CompiledKernel
 from xyntra.targets.program import Program, TimedProgram
 from xyntra.targets.table import backend_for
-from xyntra.tune.measuring.comparison import difference
+from xyntra.tune.measuring.comparison import difference, narrowest_rounding
 from xyntra.tune.measuring.subject import Array, Subject
 
 __all__ = ["USUAL", "main"]
@@ -40,6 +40,7 @@ class _Bench:
         plan = subject.plan
         self._inputs = [array.copy() for array in subject.arrays]
         self._outputs = [np.empty_like(_empty(port)) for port in plan.own_outputs]
+        self._rounded = narrowest_rounding(plan.kernels[subject.kernel].source)
         self._swept = np.zeros(subject.swept, np.uint8)
         self._load(USUAL, None)
         self._run(USUAL)
@@ -53,7 +54,7 @@ class _Bench:
             array.view(np.uint8).fill(0x5A)
         self._run(name)
         for found, expected in zip(self._results(), self._expected, strict=True):
-            wrong = difference(found, expected)
+            wrong = difference(found, expected, self._rounded)
             if wrong:
                 return wrong
         return ""
