@@ -43,6 +43,7 @@ _LOWER = "lower-precision"
 _MERGE = "merge-contractions"
 _OBSERVE = "observe-magnitudes"
 _OBSERVE_PRODUCTS = "observe-products"
+_PARTS = "hoist-parts"
 _PACKED = ("w4", "w4a8", "w8")
 _QUANTIZE = "quantize-weights"
 _QUANTIZE_PRODUCTS = "quantize-products"
@@ -119,7 +120,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "kernels": Pipeline(
         "xyntra.fused regions to kernel functions and their calls",
-        ("outline-kernels", _CHECK, "write-states", "reuse-buffers"),
+        (_PARTS, "outline-kernels", _CHECK, "write-states", "reuse-buffers"),
     ),
     "kernel-loops": Pipeline(
         "kernel functions, ready for the lowering of a target",
@@ -293,10 +294,16 @@ def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, 
     return (_with_options(_LOWER, options),)
 
 
-def kernel_pipeline(target: TargetName) -> tuple[str, ...]:
-    """Return the elements of `kernels`, which checks them by the limits of `target`."""
+def kernel_pipeline(target: TargetName, *, parts: bool = True) -> tuple[str, ...]:
+    """Return the elements of `kernels`, which checks them by the limits of `target`.
+
+    Args:
+        target: what the kernels are for.
+        parts: whether kernels may be called with parts of buffers, if the target can do that.
+    """
     check = {_CHECK: f"{_CHECK}{{target={target}}}"}
-    return tuple(check.get(name, name) for name in expand("kernels"))
+    without = () if parts and TARGETS[target].calls_with_parts else (_PARTS,)
+    return tuple(check.get(name, name) for name in expand("kernels") if name not in without)
 
 
 def _for_target(elements: Sequence[str], target: Target, without: Sequence[str]) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import functions
-from xyntra.passes.analysis.views import RESHAPES
+from xyntra.passes.analysis.parts import is_part
+from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.registry import register_pass
 from xyntra.passes.schedule.inplace_variants import Variants, callee_of, kernels_of
 from xyntra.passes.schedule.pointwise_pairs import Pairs, PointwisePairs
@@ -46,7 +47,10 @@ class ReuseBuffers:
 
 
 class _Lives:
-    """The lives of buffers: who computes each, and where it is read last; views share a buffer."""
+    """The lives of buffers: who computes each, and where it is read last; views share a buffer.
+
+    A part of a buffer is read where a call takes it, and is never free itself.
+    """
 
     def __init__(self, function: ir.Operation) -> None:
         self.calls: list[tuple[int, ir.Operation]] = []
@@ -63,7 +67,7 @@ class _Lives:
             self.last_read[origin] = index
             if op.name == "func.return":
                 self.fixed.add(origin)
-        if op.name in RESHAPES:
+        if op.name in TENSOR_VIEWS:
             self.origin[op.results[0]] = self.origin.get(op.operands[0], op.operands[0])
         elif op.name == "func.call":
             self.calls.append((index, op))
@@ -75,7 +79,10 @@ class _Lives:
         """Whether a kernel computes `value` at every call, and operation `index` reads it last."""
         origin = self.origin.get(value, value)
         return (
-            origin in self.computed and origin not in self.fixed and self.last_read[origin] == index
+            origin in self.computed
+            and origin not in self.fixed
+            and self.last_read[origin] == index
+            and not is_part(value)
         )
 
 

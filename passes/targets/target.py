@@ -85,6 +85,7 @@ class Target:
         multiplies_float8: whether some GPUs of the target multiply floats of 8 bits, so that
             products of dequantized ones read these.
         fuse_steps: what takes the place of passes of the pipeline `fuse`, by their name.
+        calls_with_parts: whether kernels can be called with contiguous parts of buffers.
         kernel_loops: the pipeline that makes kernel functions ready for the target's lowering.
         scheduled: the operation that schedules stand on at the level of stages.
     """
@@ -97,6 +98,7 @@ class Target:
     copies_tiles: bool = False
     multiplies_16_bits: bool = False
     multiplies_float8: bool = False
+    calls_with_parts: bool = True
     fuse_steps: Mapping[str, tuple[str, ...]]
     kernel_loops: str
     scheduled: str

@@ -29,6 +29,7 @@ TARGET = Target(
     ),
     layouts=GPU_LAYOUTS,
     is_simt=True,
+    calls_with_parts=False,
     fuse_steps=GPU_FUSE_STEPS,
     kernel_loops="gpu-kernel-loops",
     scheduled="xyntra.stage",

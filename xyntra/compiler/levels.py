@@ -241,7 +241,7 @@ def _pipelines(request: Request) -> tuple[str, ...]:
             errors=request.observe_errors,
             quantized=bool(request.quantization),
         )
-    kernels = kernel_pipeline(target)
+    kernels = kernel_pipeline(target, parts=not request.is_sample)
     stages = [prepare, fuse if request.fuse else form, kernels]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]
     elements = [element for stage in wanted for element in stage]

@@ -76,10 +76,13 @@ def arguments_of(
     for argument, (buffer, producer) in enumerate(
         zip(step.inputs, launches[position].reads, strict=True)
     ):
-        kind, name = plan.buffers[buffer].kind, plan.buffers[buffer].name
-        home = f"{kind} {name or inputs.get(buffer, '')}".rstrip()
+        whole = plan.home(buffer)
+        kind, name = plan.buffers[whole].kind, plan.buffers[whole].name
+        home = f"{kind} {name or inputs.get(whole, '')}".rstrip()
         if producer is not None:
             home = f"kernel {launches[producer].label}"
+        if whole != buffer:
+            home = f"part of {home}, from byte {plan.buffers[buffer].offset:,}"
         yield home, _type(types, argument, plan.buffers[buffer].nbytes), producer
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from xyntra.observe.colours import KIND_COLOURS
 from xyntra.observe.kernel_graph import source_edges
 from xyntra.observe.launches import crossings_of, launches_of, sentence
-from xyntra.plan.plan import Plan, Port
+from xyntra.plan.plan import Buffer, Plan, Port
 from xyntra.plan.source_graph import SourceGraph
 
 Which = Literal["before", "after", "both"]
@@ -68,10 +68,15 @@ def _kernel_content(plan: Plan) -> dict[str, Any]:
         "sizes": [{**asdict(each), "count": each.count.buffer} for each in plan.sizes],
         "kernels": kernels,
         "buffers": [
-            {"kind": buffer.kind, "bytes": buffer.nbytes, "name": buffer.name}
+            {"kind": buffer.kind, "bytes": buffer.nbytes, "name": buffer.name, **_place(buffer)}
             for buffer in plan.buffers
         ],
     }
+
+
+def _place(buffer: Buffer) -> dict[str, int]:
+    is_part = buffer.kind == "part"
+    return {"whole": buffer.whole, "offset": buffer.offset} if is_part else {}
 
 
 def _source_content(plan: Plan, source: SourceGraph) -> dict[str, Any]:
@@ -159,9 +164,9 @@ def _edges(plan: Plan) -> list[str]:
     edges = []
     for i, step in enumerate(plan.steps):
         for buffer in step.inputs:
-            if buffer in writers:
+            if plan.home(buffer) in writers:
                 size = _quote(str(plan.buffers[buffer].nbytes))
-                edges.append(f"  {writers[buffer]} -> k{i} [label={size}];")
+                edges.append(f"  {writers[plan.home(buffer)]} -> k{i} [label={size}];")
         writers |= dict.fromkeys(step.outputs, f"k{i}")
     return edges + [f"  {writers[p.buffer]} -> o{n};" for n, p in enumerate(plan.outputs)]
 

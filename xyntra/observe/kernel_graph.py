@@ -34,7 +34,7 @@ def kernel_graph(plan: Plan, launches: Sequence[Launch]) -> KernelGraph:
     reads: list[list[int]] = [[] for _ in plan.inputs]
     for position in positions:
         step = plan.steps[position]
-        found = [writers[buffer] for buffer in step.inputs if buffer in writers]
+        found = [writers[each] for each in map(plan.home, step.inputs) if each in writers]
         reads.append(list(dict.fromkeys(found)))
         writers.update(dict.fromkeys(step.outputs, places[position]))
     reads += [[writers[p.buffer]] if p.buffer in writers else [] for p in plan.outputs]

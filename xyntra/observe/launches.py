@@ -67,7 +67,7 @@ def launches_of(
     for position, step in enumerate(plan.steps):
         number = counts[step.once]
         counts[step.once] += 1
-        reads = tuple(writers.get(buffer) for buffer in step.inputs)
+        reads = tuple(writers.get(plan.home(buffer)) for buffer in step.inputs)
         measured = None if nanoseconds is None or step.once else nanoseconds[number]
         label = f"L{number}" if step.once else str(number)
         kernel = kernel_of(plan, step)

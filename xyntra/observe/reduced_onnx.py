@@ -130,7 +130,7 @@ class _Writer:
         self, position: int, launch: Launch, final: Mapping[tuple[int, int], str]
     ) -> onnx.NodeProto:
         step = self.plan.steps[position]
-        inputs = [self.values[buffer] for buffer in step.inputs]
+        inputs = [self.values[buffer] for buffer in map(self.plan.home, step.inputs)]
         outputs = []
         types = self.plan.kernels[step.kernel].results
         for number, (buffer, type_) in enumerate(zip(step.outputs, types, strict=True)):

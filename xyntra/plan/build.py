@@ -21,6 +21,7 @@ from xyntra.dialects.result_sizes import read_size, sizes_of
 from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.analysis.kernel_function import constant_arguments
 from xyntra.passes.analysis.locations import source_nodes
+from xyntra.passes.analysis.parts import part_of
 from xyntra.passes.analysis.states import states_of
 from xyntra.passes.analysis.views import RESHAPES, origin_of
 from xyntra.passes.fallbacks import fallbacks_of
@@ -48,6 +49,7 @@ SOURCE = "xyntra.source"
 """Attribute of a kernel function without a body: the text that it had with one."""
 
 _KNOWN = ("parameter", "constant", "prepared")
+_WHOLES = ("input", "output", "temporary")
 
 
 def build_plan(module: ir.Operation, operations: int) -> Plan:
@@ -151,6 +153,7 @@ class _PlanBuilder:
         self._counts: list[tuple[str, int, Port]] = []
         self.steps: list[Step] = []
         self.homes: dict[ir.Value, int] = {}
+        self.parts: dict[Buffer, int] = {}
         block = main.regions[0].blocks[0]
         self.returned = _returned(block)
         self.states = states_of(main)
@@ -195,6 +198,8 @@ class _PlanBuilder:
             self._call(op)
         elif op.name in RESHAPES:
             self.homes[op.results[0]] = self.homes[op.operands[0]]
+        elif op.name == "tensor.extract_slice":
+            self.homes[op.results[0]] = self._part(op)
         elif op.name == "arith.constant":
             data = constant_bytes(op.attributes["value"])
             self.homes[op.results[0]] = self._add(Buffer("constant", len(data), data=data))
@@ -206,6 +211,24 @@ class _PlanBuilder:
                 f"'{op.name}' was not put into a kernel",
                 place=", ".join(source_nodes(op.location)),
             )
+
+    def _part(self, op: ir.Operation) -> int:
+        """Return the buffer of a slice, which lies in that of its operand."""
+        part, home = part_of(op), self.homes[op.operands[0]]
+        start = self.buffers[home].offset
+        if self.buffers[home].kind == "part":
+            home = self.buffers[home].whole
+        if part is None or self.buffers[home].kind not in _WHOLES:
+            raise CompileError(
+                "not-a-kernel",
+                "a slice is no part of a buffer that a kernel could be called with",
+                place=", ".join(source_nodes(op.location)),
+                hint="put it into the kernels that read it",
+            )
+        buffer = Buffer("part", part.nbytes, whole=home, offset=start + part.offset)
+        if buffer not in self.parts:
+            self.parts[buffer] = self._add(buffer)
+        return self.parts[buffer]
 
     def _call(self, op: ir.Operation) -> None:
         inputs = tuple(self.homes[value] for value in op.operands)

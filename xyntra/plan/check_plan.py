@@ -12,6 +12,7 @@ from xyntra.dialects.dtypes import ELEMENT_TYPES, item_bytes
 from xyntra.dialects.kinds import KINDS
 from xyntra.errors import is_code
 from xyntra.passes.precision.weight_part import WeightPart
+from xyntra.plan.memory import ALIGNMENT
 from xyntra.plan.plan import (
     Buffer,
     BufferKind,
@@ -29,6 +30,8 @@ __all__ = ["PlanError", "check_plan", "is_dtype", "is_shape"]
 _NAME = re.compile(r"\w{1,400}", re.ASCII)
 _MOST_BYTES = 1 << 48
 _KNOWN = ("parameter", "constant", "prepared")
+_WHOLES = ("input", "output", "temporary")
+"""Kinds of buffers that may have parts."""
 
 
 class PlanError(ValueError):
@@ -47,6 +50,7 @@ def check_plan(plan: Plan) -> None:
     _require(all(isinstance(each, str) for each in precisions), "a precision is no text")
     for number, buffer in enumerate(plan.buffers):
         _check_buffer(buffer, f"buffer {number}")
+        _check_part(plan, buffer, f"buffer {number}")
     _check_ports(plan, plan.inputs, "input", "state")
     _check_ports(plan, plan.outputs, "output", "state")
     flags = [requirement.flag for requirement in plan.requirements]
@@ -105,6 +109,18 @@ def _check_buffer(buffer: Buffer, place: str) -> None:
     _require((buffer.source, buffer.part) == ("", "") or is_part, f"{place} is part of no weight")
     held = buffer.nbytes if buffer.kind == "constant" else 0
     _require(len(buffer.data) == held, f"{place} holds {len(buffer.data)} bytes, not {held}")
+
+
+def _check_part(plan: Plan, buffer: Buffer, place: str) -> None:
+    if buffer.kind != "part":
+        numbers = (buffer.whole, buffer.offset)
+        _require(all(type(each) is int and each == 0 for each in numbers), f"{place} is no part")
+        return
+    whole = _buffer(plan, buffer.whole, place)
+    _require(whole.kind in _WHOLES, f"{place} is part of a buffer of kind {whole.kind!r}")
+    _require(_is_count(whole.nbytes) and _is_count(buffer.offset), f"{place} has no place")
+    fits = buffer.offset % ALIGNMENT == 0 and buffer.offset + buffer.nbytes <= whole.nbytes
+    _require(fits and buffer.nbytes, f"{place} does not lie in buffer {buffer.whole}")
 
 
 def _check_ports(plan: Plan, ports: Sequence[Port], *kinds: BufferKind) -> None:
@@ -201,14 +217,15 @@ def _check_step(plan: Plan, step: Step, place: str) -> None:
     _check_buffers(plan, step.inputs, kernel.arguments, f"{place}, inputs")
     _check_buffers(plan, step.outputs, kernel.results, f"{place}, outputs")
     reused = dict(kernel.inplace)
+    read = [plan.home(each) for each in step.inputs]
     for number, output in enumerate(step.outputs):
         kind = plan.buffers[output].kind
         if number in reused:
-            is_alone = step.inputs.count(output) == 1 and kind in ("temporary", "state")
+            is_alone = read.count(output) == 1 and kind in ("temporary", "state")
             fits = is_alone and step.inputs[reused[number]] == output
             _require(fits, f"{place} overwrites a buffer that is not its to overwrite")
         else:
-            _require(output not in step.inputs, f"{place} overwrites what it reads")
+            _require(output not in read, f"{place} overwrites what it reads")
             allowed = ("prepared",) if step.once else ("temporary", "output", "state")
             _require(kind in allowed, f"{place} writes a buffer of kind '{kind}'")
     _require(len(set(step.outputs)) == len(step.outputs), f"{place} writes a buffer twice")
@@ -241,7 +258,7 @@ def _check_order(plan: Plan) -> None:
     for once in (True, False):
         for number, step in enumerate(plan.steps):
             if step.once == once:
-                known = written.issuperset(step.inputs)
+                known = written.issuperset(map(plan.home, step.inputs))
                 _require(known, f"step {number} reads what no step before it has written")
                 reused = {step.outputs[result] for result, _ in plan.kernels[step.kernel].inplace}
                 again = written.intersection(step.outputs) - reused - states

@@ -21,7 +21,7 @@ def lifetimes(plan: Plan, scratch: Callable[[KernelCode], int]) -> dict[tuple[st
     """
     uses: dict[int, list[int]] = {}
     for index, step in enumerate(plan.steps):
-        for buffer in (*step.inputs, *step.outputs):
+        for buffer in map(plan.home, (*step.inputs, *step.outputs)):
             if plan.buffers[buffer].kind == "temporary":
                 uses.setdefault(buffer, []).append(index)
     found = {

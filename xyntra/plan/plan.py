@@ -29,7 +29,9 @@ from xyntra.plan.costs.cost import (
 )
 from xyntra.plan.free.expressions import FreeSizes
 
-BufferKind = Literal["input", "output", "state", "parameter", "constant", "prepared", "temporary"]
+BufferKind = Literal[
+    "input", "output", "state", "parameter", "constant", "prepared", "temporary", "part"
+]
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Buffer:
 
     Attributes:
         kind: who provides the memory; `temporary` lives in the arena during a call, `prepared` is
-            computed once when the model is loaded.
+            computed once when the model is loaded; a `part` lies in another buffer.
         nbytes: size.
         name: the weight of a `parameter`.
         data: contents of a `constant`.
@@ -116,6 +118,8 @@ class Buffer:
             for that of the model.
         source: of a `parameter` that is a part of a quantized weight, that weight; else "".
         part: which part, as `WeightPart` writes it.
+        whole: the buffer that a `part` lies in, which is an input, an output or a temporary.
+        offset: of the first byte of a `part` in it.
     """
 
     kind: BufferKind
@@ -125,6 +129,8 @@ class Buffer:
     rounded_to: str = ""
     source: str = ""
     part: str = ""
+    whole: int = 0
+    offset: int = 0
 
 
 @dataclass(frozen=True)
@@ -272,6 +278,11 @@ class Plan:
         """Bytes that one launch must read and write at least."""
         touched = [*dict.fromkeys(step.inputs), *dict.fromkeys(step.outputs)]
         return sum(self.buffers[index].nbytes for index in touched)
+
+    def home(self, buffer: int) -> int:
+        """The buffer whose memory holds a buffer: of a part its whole, else itself."""
+        found = self.buffers[buffer]
+        return found.whole if found.kind == "part" else buffer
 
     def argument_buffers(self, step: Step) -> list[int]:
         """The buffers that a launch gives its kernel, in order: inputs, then what it writes."""

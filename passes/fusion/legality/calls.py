@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.parts import is_part
 from xyntra.passes.analysis.states import states_of
-from xyntra.passes.analysis.views import RESHAPES
+from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.fusion.legality.inplace import Pairs
 from xyntra.passes.fusion.legality.violation import Violation
 
@@ -31,7 +32,7 @@ def check_calls(
         op = view.operation
         for value in op.operands:
             last[origin.get(value, value)] = index
-        if op.name in RESHAPES:
+        if op.name in TENSOR_VIEWS:
             origin[op.results[0]] = origin.get(op.operands[0], op.operands[0])
         elif op.name == "func.call":
             pairs = inplace.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
@@ -42,6 +43,8 @@ def check_calls(
             state = states.get(call.results[result])
             is_state = state is not None and state in operands[argument : argument + 1]
             reason = _not_free(operands, argument, last, index, is_state=is_state)
+            if 0 <= argument < len(call.operands) and is_part(call.operands[argument]):
+                reason = "is a part of a buffer"
             if reason:
                 message = f"the kernel overwrites operand {argument}, which {reason}"
                 yield call, Violation("aliased-buffer", message)

@@ -78,7 +78,10 @@ def _described(plan: Plan) -> dict[str, list[object]]:
         "inputs and outputs": [
             (port.name, port.dtype, len(port.shape), port.buffer) for port in _ports(plan)
         ],
-        "buffers": [(each.kind, each.name, each.rounded_to) for each in plan.buffers],
+        "buffers": [
+            (each.kind, each.name, each.rounded_to, each.whole, each.offset)
+            for each in plan.buffers
+        ],
         "kernels": [(step.inputs, step.outputs, step.once) for step in plan.steps],
         "requirements": [(each.code, each.place) for each in plan.requirements],
     }

@@ -18,7 +18,7 @@ def live_bytes(plan: Plan) -> list[int]:
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for position, step in enumerate(steps):
-        for buffer in (*step.inputs, *step.outputs):
+        for buffer in map(plan.home, (*step.inputs, *step.outputs)):
             if plan.buffers[buffer].kind == "temporary":
                 first.setdefault(buffer, position)
                 last[buffer] = position

@@ -268,16 +268,18 @@ class _Context:
             calls.append((program._library.address(step.kernel), addresses))
         self.table = StepTable(calls, active=program.team.active)
         ports = [*self.plan.inputs, *self.plan.results]
+        numbers = {port.buffer: number for number, port in enumerate(ports)}
         self._bound = [
-            (self.table.word(*place), number)
-            for number, port in enumerate(ports)
-            for place in slots.get(port.buffer, [])
+            (self.table.word(*place), numbers[home], self.plan.buffers[buffer].offset)
+            for buffer, places in slots.items()
+            if (home := self.plan.home(buffer)) in numbers
+            for place in places
         ]
 
     def bind(self, addresses: Sequence[int]) -> None:
         """Point the argument table at the arrays of a call: inputs, then outputs."""
-        for word, number in self._bound:
-            word.value = addresses[number]
+        for word, number, offset in self._bound:
+            word.value = addresses[number] + offset
 
     def _argument_buffers(self, step: Step) -> list[int]:
         return self.plan.argument_buffers(step)
@@ -286,8 +288,8 @@ class _Context:
         fixed = program._fixed.get(buffer)
         if fixed is not None:
             return address_of(fixed)
-        offset = program._layout.offsets.get(("buffer", buffer))
-        return 0 if offset is None else self.arena + offset
+        offset = program._layout.offsets.get(("buffer", self.plan.home(buffer)))
+        return 0 if offset is None else self.arena + offset + self.plan.buffers[buffer].offset
 
 
 def _may_be_long(plan: Plan) -> bool:

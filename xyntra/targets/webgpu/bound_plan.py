@@ -105,6 +105,12 @@ def bind_plan(plan: Plan, images: Mapping[str, ShaderImage]) -> BoundPlan:
     Raises:
         CompileError: a kernel is given what it does not have.
     """
+    if any(buffer.kind == "part" for buffer in plan.buffers):
+        raise CompileError(
+            "webgpu-code",
+            "a kernel is called with a part of a buffer",
+            hint="put the slice into the kernel that reads it",
+        )
     return _Binder(plan, images).bound()
 
 

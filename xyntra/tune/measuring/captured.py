@@ -47,6 +47,10 @@ def capture(load: Callable[[Plan], Program], plan: Plan, calls: int) -> Captured
     times = [program.time_steps(_copies(inputs), results) for _ in range(calls)]
     found = {port.buffer: array for port, array in zip(plan.inputs, inputs, strict=True)}
     found.update((port.buffer, a) for port, a in zip(shown.results, results, strict=True))
+    for number, buffer in enumerate(plan.buffers):
+        if buffer.kind == "part" and buffer.whole in found:
+            whole = np.ascontiguousarray(found[buffer.whole]).reshape(-1).view(np.uint8)
+            found[number] = whole[buffer.offset : buffer.offset + buffer.nbytes]
     return Captured([list(each) for each in zip(*times, strict=True)], found)
 
 

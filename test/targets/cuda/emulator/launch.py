@@ -94,6 +94,9 @@ def run_artifact(
             buffers[index] = _bytes(weights[buffer.name])
     for port, array in zip(plan.inputs, inputs, strict=True):
         buffers[port.buffer][:] = _bytes(array)
+    for index, buffer in enumerate(plan.buffers):
+        if buffer.kind == "part":
+            buffers[index] = buffers[buffer.whole][buffer.offset :][: buffer.nbytes]
     images = {name: KernelImage.from_bytes(code) for name, code in artifact.objects.items()}
     for each in plan.steps:
         arguments = plan.argument_buffers(each)

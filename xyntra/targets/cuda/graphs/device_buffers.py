@@ -78,6 +78,9 @@ class DeviceBuffers:
 
     def address(self, buffer: int) -> int:
         """Return where a buffer lies; the memory of inputs and outputs is made when asked for."""
+        found = self._plan.buffers[buffer]
+        if found.kind == "part":
+            return self.address(found.whole) + found.offset
         if buffer in self._repeated:
             return self._repeated[buffer].address
         if buffer in self._offsets:
@@ -95,10 +98,11 @@ class DeviceBuffers:
             step: a step of the plan.
             ports: addresses of buffers that take the place of their own memory.
         """
-        pointers = [
-            ports[buffer] if buffer in ports else self.address(buffer)
-            for buffer in self._plan.argument_buffers(step)
-        ]
+        pointers = []
+        for buffer in self._plan.argument_buffers(step):
+            home, offset = self._plan.home(buffer), self._plan.buffers[buffer].offset
+            own = ports[home] if home in ports else self.address(home)
+            pointers.append(own + offset)
         scratch = self._places.get(("scratch", self._steps[id(step)]), 0)
         return pointers, self.arena.address + scratch
 

@@ -58,7 +58,7 @@ class Replays:
         self._plan = plan
         self._row: list[BoundLaunch] = []
         self._places: list[int] = []
-        self._readers: list[list[tuple[BoundLaunch, int]]] = []
+        self._readers: list[list[tuple[BoundLaunch, int, int]]] = []
         self.count = sum(len(kernels[step.kernel].functions) for step in self._steps)
 
     def bind(self, step: Step, ports: Mapping[int, int] | None = None) -> list[BoundLaunch]:
@@ -85,21 +85,22 @@ class Replays:
         for place, now in enumerate(addresses):
             if places[place] != now:
                 places[place] = now
-                for launch, argument in self._readers[place]:
-                    launch.move(argument, now)
+                for launch, argument, offset in self._readers[place]:
+                    launch.move(argument, now + offset)
         self._row = row
         return row
 
     def _bound_row(self, addresses: Sequence[int]) -> list[BoundLaunch]:
         row: list[BoundLaunch] = []
         ports = dict(zip(self._ports, addresses, strict=True))
-        readers: dict[int, list[tuple[BoundLaunch, int]]] = {port: [] for port in self._ports}
+        readers: dict[int, list[tuple[BoundLaunch, int, int]]] = {port: [] for port in self._ports}
         for step in self._steps:
             bound = self.bind(step, ports)
             row += bound
             for argument, buffer in enumerate(self._plan.argument_buffers(step)):
-                if buffer in readers:
-                    readers[buffer] += [(launch, argument) for launch in bound]
+                home, offset = self._plan.home(buffer), self._plan.buffers[buffer].offset
+                if home in readers:
+                    readers[home] += [(launch, argument, offset) for launch in bound]
         # Where one buffer is two ports, the last of them says where it lies.
         own = {port: place for place, port in enumerate(self._ports)}
         self._readers = [
