@@ -10,7 +10,7 @@ from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.views import RESHAPES, TENSOR_VIEWS
 
-__all__ = ["PART_ALIGNMENT", "Part", "buffer_of", "is_part", "part_of"]
+__all__ = ["PART_ALIGNMENT", "BufferPart", "buffer_of", "is_part", "part_of"]
 
 PART_ALIGNMENT = 64
 """Bytes that the place of a part is a multiple of: what code may assume of temporaries."""
@@ -19,7 +19,7 @@ _SLICE = ("static_offsets", "static_sizes", "static_strides")
 
 
 @dataclass(frozen=True)
-class Part:
+class BufferPart:
     """A slice whose elements lie side by side in the tensor that it is taken of.
 
     Attributes:
@@ -31,7 +31,7 @@ class Part:
     nbytes: int
 
 
-def part_of(op: ir.Operation) -> Part | None:
+def part_of(op: ir.Operation) -> BufferPart | None:
     """Return what `op` takes of its operand; None where it is no slice that is a part."""
     if op.name != "tensor.extract_slice" or len(op.operands) != 1:
         return None
@@ -47,7 +47,7 @@ def part_of(op: ir.Operation) -> Part | None:
         return None
     item = item_bytes(default_dtype(kind.element_type))
     places = [start * prod(shape[i + 1 :]) for i, start in enumerate(starts)]
-    found = Part(sum(places) * item, prod(sizes) * item)
+    found = BufferPart(sum(places) * item, prod(sizes) * item)
     fits = found.nbytes and found.offset + found.nbytes <= prod(shape) * item
     return found if fits and found.offset % PART_ALIGNMENT == 0 <= found.offset else None
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks, weight_positions
-from xyntra.passes.analysis.parts import Part, buffer_of, part_of
+from xyntra.passes.analysis.parts import BufferPart, buffer_of, part_of
 from xyntra.passes.analysis.states import states_of
 from xyntra.passes.analysis.views import RESHAPES, TENSOR_VIEWS
 from xyntra.passes.analysis.walking import nested_operations
@@ -85,7 +85,7 @@ def _readers(block: ir.Block) -> Iterator[_Reader]:
             fixed.update(op.results)
 
 
-def _parts(fused: ir.Operation) -> list[tuple[ir.Operation, Part]]:
+def _parts(fused: ir.Operation) -> list[tuple[ir.Operation, BufferPart]]:
     """Return the slices in a region that are parts of something."""
     members = [view.operation for view in fused.regions[0].blocks[0].operations]
     return [(op, part) for op in members if (part := part_of(op)) is not None]

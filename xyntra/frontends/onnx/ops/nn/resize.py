@@ -18,7 +18,7 @@ from xyntra.dialects.tensors.vector_maps import map_vectors
 from xyntra.frontends.onnx.folding.record import fold_record
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
-from xyntra.frontends.onnx.ops.nn.resize_phases import Phases, phases_of
+from xyntra.frontends.onnx.ops.nn.resize_phases import ResizePhases, phases_of
 from xyntra.frontends.onnx.ops.nn.resize_taps import Filter, ResizedAxis, Taps, taps_of
 
 MAX_SIZE = 2**24
@@ -140,7 +140,7 @@ def _resize(
     if 0 in x.shape:
         raise node.invalid(f"an empty input {x.shape} cannot become {tuple(shape)}")
     tables: dict[int, Taps] = {}
-    phases: dict[int, Phases] = {}
+    phases: dict[int, ResizePhases] = {}
     for position, axis in enumerate(axes):
         try:
             taps = taps_of(axis, transformation, how)
@@ -179,7 +179,7 @@ def _interpolate(
     return x
 
 
-def _by_phases(b: TensorBuilder, x: Tensor, phases: dict[int, Phases], how: Filter) -> Tensor:
+def _by_phases(b: TensorBuilder, x: Tensor, phases: dict[int, ResizePhases], how: Filter) -> Tensor:
     """Resize without tables of all coordinates, so that sizes can be free."""
     weighted = how.mode != "nearest"
     steps = {axis: each.period for axis, each in phases.items()}
@@ -191,7 +191,7 @@ def _by_phases(b: TensorBuilder, x: Tensor, phases: dict[int, Phases], how: Filt
 
 
 def _sum_by_phases(
-    b: TensorBuilder, x: Tensor, phases: dict[int, Phases], *, weighted: bool
+    b: TensorBuilder, x: Tensor, phases: dict[int, ResizePhases], *, weighted: bool
 ) -> Tensor:
     """The taps of each output of a period written out; periods and their outputs are dimensions."""
     dtype = x.dtype
@@ -250,7 +250,7 @@ def _quotient(index: ir.AffineExpr, step: int) -> ir.AffineExpr:
     return index if step == 1 else ir.AffineExpr.get_floor_div(index, step)
 
 
-def _passes(tables: Mapping[int, Taps | Phases]) -> list[list[int]]:
+def _passes(tables: Mapping[int, Taps | ResizePhases]) -> list[list[int]]:
     """Dimensions that are interpolated together: few taps at once, long filters one by one."""
     groups: list[list[int]] = []
     taps = _UNROLLED + 1

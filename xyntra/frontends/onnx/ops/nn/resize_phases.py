@@ -14,7 +14,7 @@ import numpy as np
 
 from xyntra.frontends.onnx.ops.nn.resize_taps import Filter, ResizedAxis, Taps, taps_of
 
-__all__ = ["Phases", "phases_of"]
+__all__ = ["ResizePhases", "phases_of"]
 
 _MOST = 16
 _PERIODS = 64
@@ -24,7 +24,7 @@ _TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
-class Phases:
+class ResizePhases:
     """The taps of a period of outputs.
 
     Attributes:
@@ -49,7 +49,9 @@ class Phases:
         return int(self.offsets.shape[0])
 
 
-def phases_of(axis: ResizedAxis, transformation: str, how: Filter, taps: Taps) -> Phases | None:
+def phases_of(
+    axis: ResizedAxis, transformation: str, how: Filter, taps: Taps
+) -> ResizePhases | None:
     """Return the taps of a period; None where `taps` are not those of all periods."""
     periods = gcd(axis.size, axis.output)
     period, step = axis.output // periods, axis.size // periods
@@ -62,11 +64,11 @@ def phases_of(axis: ResizedAxis, transformation: str, how: Filter, taps: Taps) -
         return None
     first = _PERIODS // 2
     rows = slice(first * period, (first + 1) * period)
-    found = Phases(step, known.indices[rows] - first * step, known.weights[rows])
+    found = ResizePhases(step, known.indices[rows] - first * step, known.weights[rows])
     return found if found.offsets.shape[1] == taps.count and _are_of(found, axis, taps) else None
 
 
-def _are_of(phases: Phases, axis: ResizedAxis, taps: Taps) -> bool:
+def _are_of(phases: ResizePhases, axis: ResizedAxis, taps: Taps) -> bool:
     """Tell whether the periods of an axis have these taps."""
     starts = np.arange(axis.output // phases.period)[:, None, None] * phases.step
     indices = np.clip(starts + phases.offsets, 0, axis.size - 1).reshape(taps.indices.shape)
