@@ -16,6 +16,8 @@ from typing import Union
 __all__ = ["Bounds", "Expr", "ProductLimit", "constant", "parse", "symbol"]
 
 _MOST_TEXT = 4000
+_MOST_QUOTIENTS = 8
+"""Terms of a quotient that are looked for."""
 
 Bounds = tuple[int, int]
 """The least and the largest value."""
@@ -156,6 +158,22 @@ class Expr:
                 return None
             found.append((tuple(left), times // factor))
         return _sum(found)
+
+    def divided(self, other: Expr) -> tuple[Expr, Expr]:
+        """Return a quotient and what is left, which may be negative, or more than the divisor.
+
+        As polynomials are divided, by the first term of the divisor: of the distance of rows in a
+        padded image, (w + 2) * 5 + 1, five are rows of w + 2.
+        """
+        leading = Expr(other.terms[:1])
+        quotient, rest = constant(0), self
+        for _ in range(_MOST_QUOTIENTS):
+            found = (Expr((term,))._exactly(leading) for term in rest.terms)
+            part = next((each for each in found if each is not None and each.terms), None)
+            if part is None:
+                break
+            quotient, rest = quotient + part, rest - part * other
+        return quotient, rest
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """Return the value for given sizes."""

@@ -62,3 +62,10 @@ def test_a_limit_tells_more_than_ranges() -> None:
     tiles = (symbol("b") * symbol("s") + constant(63)) // constant(64) * constant(12)
     assert tiles.bounds(RANGES) == (12, 96)
     assert tiles.bounds(RANGES, ProductLimit(("b", "s"), 128)) == (12, 24)
+
+
+def test_distances_in_padded_images_are_divided() -> None:
+    width = symbol("s") + constant(2)
+    place = width * (symbol("b") + constant(5)) + constant(1)
+    assert place.divided(width) == (symbol("b") + constant(5), constant(1))
+    assert (width * constant(3)).divided(width * symbol("b")) == (constant(0), width * constant(3))

@@ -289,6 +289,11 @@ def _divided(
         one, other = expression_of(left), expression_of(right)
         if _known().bounds(one)[0] >= 0 and _known().bounds(other - one)[0] >= 1:
             return 0 if compute is int.__floordiv__ else left
+        if other.number is None:
+            quotient, rest = one.divided(other)
+            if _known().bounds(rest)[0] >= 0 and _known().bounds(other - rest)[0] >= 1:
+                found = quotient if compute is int.__floordiv__ else rest
+                return _made(compute(int(left), int(right)), found)
     return _combined(left, right, compute, express)
 
 

@@ -182,6 +182,26 @@ def layers() -> Executable:
     return xyntra.compile(model, target="cuda:sm_90a", dims=dims, config=settings)
 
 
+def test_images_of_any_size_are_convolved_in_tiles() -> None:
+    """Distances in what is padded are those of both sizes with borders."""
+    weights = _drawn(5, 32, 16, 3, 3) / 3
+    node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4, strides=[2, 2])
+    model = make_model([node], {"x": ["b", 16, "h", "w"]}, ["y"], {"w": weights})
+    settings = {"cache": False, "strict": True, "isolate": False, "jobs": 1}
+    dims = {"b": range(1, 5), "h": range(32, 321, 32), "w": range(32, 321, 32)}
+    exe = xyntra.compile(model, target="cuda:sm_90a", dims=dims, config=settings)
+    assert exe.plan.free is not None
+    assert not any("loops" in each.words for each in exe.plan.free.kernels)
+    for batch, height, width in ((1, 32, 32), (2, 32, 64)):
+        x = np.random.default_rng(width).standard_normal((batch, 16, height, width))
+        sizes = {"b": batch, "h": height // 32, "w": width // 32}
+        (found,) = run_sized(exe.artifact, [x.astype(np.float32)], exe._weights, **sizes)
+        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2, ::2]
+        expected = np.einsum("nchwij,ocij->nohw", windows, weights)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_a_past_may_have_no_positions() -> None:
     """Nothing is launched for what has no elements."""
     nodes = [

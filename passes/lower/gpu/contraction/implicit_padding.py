@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.analysis.owners import constant_number
+from xyntra.passes.analysis.sizes.session import sized
 from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.kernels.fills import initial_of, is_fill
 from xyntra.passes.lower.loops.linear_nest import (
@@ -104,7 +105,7 @@ def padding_of(
         return _made(fill, copy, whole)
     if not is_linear(copy) or not _is_copy(copy):
         return None
-    shape = tuple(ir.MemRefType(whole.type).shape)
+    shape = tuple(map(sized, ir.MemRefType(whole.type).shape))
     nest = linear_nest(copy)
     target, steps = nest.outputs[0], row_major_steps(shape)
     if len(nest.loops) != len(shape) or list(target.strides) != steps:
@@ -187,7 +188,7 @@ def _crossing(
     strides = nest.inputs[number].strides
     for loop, step in enumerate(strides):
         extent = nest.loops[loop].extent
-        for size, distance in zip(shape, steps, strict=True):
+        for size, distance in zip(shape[1:], steps[1:], strict=True):  # none leaves the first one
             stride, rest = divmod(step, distance)
             if rest or not 0 < stride < size or size % stride:
                 continue
