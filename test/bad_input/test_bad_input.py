@@ -166,7 +166,7 @@ def test_messages_on_precision_agree() -> None:
     with pytest.raises(ConfigError) as caught:
         xyntra.compile(chain(), precision="f99")
     offered = str(caught.value.message)
-    known = '"f32", "f16", "bf16", "int8", "w8", "w4", on CPUs "w4a8", on GPUs "tf32"'
+    known = '"f32", "f16", "bf16", "int8", "w8", "w4", on CPUs "w4a8", on GPUs "tf32" and "fp8"'
     assert offered == f"'precision' must be {known}, not 'f99'"
     compiled = xyntra.compile(chain(), precision="tf32", target="cuda:sm_90a")
     assert compiled.outputs[0].dtype == "float32"
