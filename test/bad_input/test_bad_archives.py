@@ -222,6 +222,8 @@ def test_every_number_of_the_plan_is_checked(tmp_path: Path, saved: bytes) -> No
         for other in changed(value):
             if json.dumps(other) == json.dumps(value) or (place, other) == _APART:
                 continue
+            if place[1:2] == ("outputs",) and place[-1] == "apart" and type(other) is str:
+                continue  # a reason, for people to read
             path.write_bytes(rewritten(saved, _set(*place, other)))
             assert refuse(path).code.startswith("archive-"), (place, other)
 

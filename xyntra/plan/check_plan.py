@@ -138,7 +138,8 @@ def _check_ports(plan: Plan, ports: Sequence[Port], *kinds: BufferKind) -> None:
         _require(buffer.kind in kinds, f"{place} lies in a buffer of kind '{buffer.kind}'")
         is_state = kind == "output" and buffer.kind == "state"
         _require(is_state or not port.copied, f"{place} is copied over no input")
-        _require(not (is_state and port.apart), f"{place} is written over an input, and is not")
+        own = kind == "output" and not is_state
+        _require(own or not port.apart, f"{place} lies apart, and is no output of its own")
         _require(buffer.nbytes == port.nbytes, f"{place} does not fill its buffer")
     names = {port.name for port in ports}
     _require(len(names) == len(ports), f"two {kind}s have one name")
