@@ -5,21 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
+from xyntra.dialects.builder import TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks, weight_positions
-from xyntra.passes.analysis.parts import BufferPart, buffer_of, part_of
+from xyntra.passes.analysis.parts import buffer_of
 from xyntra.passes.analysis.states import states_of
-from xyntra.passes.analysis.views import RESHAPES, TENSOR_VIEWS
+from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.fusion.graph.block_graph import is_source
+from xyntra.passes.fusion.regions.viewed_parts import ViewedPart, viewed_part
 from xyntra.passes.registry import register_pass
 
 _FUSED = "xyntra.fused"
 _LEAST = 4
 """Regions that have to become one kernel."""
-_PLACES = "static_offsets"
 
 
 @register_pass
@@ -54,13 +56,16 @@ class _Reader:
 
     Attributes:
         fused: it.
-        slices: those of its operations that are parts.
-        places: first bytes of these.
+        parts: those of its operations that are parts.
     """
 
     fused: ir.Operation
-    slices: tuple[ir.Operation, ...]
-    places: tuple[int, ...]
+    parts: tuple[ViewedPart, ...]
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The first elements of its parts."""
+        return tuple(part.start for part in self.parts)
 
 
 def _readers(block: ir.Block) -> Iterator[_Reader]:
@@ -77,39 +82,26 @@ def _readers(block: ir.Block) -> Iterator[_Reader]:
             if fixed.issuperset(map(buffer_of, op.operands)):
                 fixed.update(op.results)
             continue
-        found = [pair for pair in parts.get(op, []) if _is_outside(pair[0], block, fixed)]
+        found = [part for part in parts.get(op, []) if _may_have_parts(part.base, block, fixed)]
         if found:
-            slices, taken = zip(*found, strict=True)
-            yield _Reader(op, slices, tuple(part.offset for part in taken))
+            yield _Reader(op, tuple(found))
         if _reads_only(op, block, fixed):
             fixed.update(op.results)
 
 
-def _parts(fused: ir.Operation) -> list[tuple[ir.Operation, BufferPart]]:
-    """Return the slices in a region that are parts of something."""
+def _parts(fused: ir.Operation) -> list[ViewedPart]:
+    """Return the slices in a region that are parts of what lies around it."""
     members = [view.operation for view in fused.regions[0].blocks[0].operations]
-    return [(op, part) for op in members if (part := part_of(op)) is not None]
+    return [part for op in members if (part := viewed_part(op)) is not None]
 
 
-def _is_outside(op: ir.Operation, block: ir.Block, fixed: set[ir.Value]) -> bool:
-    """Tell whether the slice `op` is of a tensor of `block` that may have parts."""
-    value = _captured(op.operands[0], op.block)
+def _may_have_parts(value: ir.Value, block: ir.Block, fixed: set[ir.Value]) -> bool:
+    """Tell whether `value`, of `block`, lies in a buffer that kernels may be given parts of."""
     origin = buffer_of(value)
-    if origin in fixed:
-        return False
     owner = origin.owner
     if isinstance(owner, ir.Block):
-        return bool(owner == block)
-    return bool(owner.operation.block == block and owner.name == _FUSED)
-
-
-def _captured(value: ir.Value, body: ir.Block) -> ir.Value:
-    """Return what `value` is another shape of, as far as `body` has reshaped it."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.block == body:
-        if value.owner.name not in RESHAPES:
-            break
-        value = value.owner.operands[0]
-    return value
+        return bool(owner == block and origin not in fixed)
+    return bool(origin not in fixed and owner.operation.block == block and owner.name == _FUSED)
 
 
 def _reads_only(fused: ir.Operation, block: ir.Block, fixed: set[ir.Value]) -> bool:
@@ -128,16 +120,31 @@ def _reads_only(fused: ir.Operation, block: ir.Block, fixed: set[ir.Value]) -> b
 def _signature(reader: _Reader) -> Hashable:
     """Return what is the same for regions that differ in the places of their parts alone."""
     numbers: dict[ir.Value, int] = {}
-    slices = set(reader.slices)
-    inside = tuple(_described(op, slices, numbers) for op in nested_operations(reader.fused))
+    slices = {part.op for part in reader.parts}
+    needless = _needless(reader.fused, slices)
+    inside = tuple(
+        _described(op, numbers, is_part=op in slices)
+        for op in nested_operations(reader.fused)
+        if op not in needless
+    )
     return str(reader.fused.attributes["kind"]), inside
 
 
-def _described(
-    op: ir.Operation, slices: set[ir.Operation], numbers: dict[ir.Value, int]
-) -> Hashable:
+def _needless(fused: ir.Operation, slices: set[ir.Operation]) -> set[ir.Operation]:
+    """Return the views that nothing in a region reads but slices that are parts."""
+    found: set[ir.Operation] = set()
+    for view in reversed(list(fused.regions[0].blocks[0].operations)):
+        op = view.operation
+        if op.name in TENSOR_VIEWS and op not in slices:
+            readers = {use.owner.operation for use in op.results[0].uses}
+            if readers <= slices | found:
+                found.add(op)
+    return found
+
+
+def _described(op: ir.Operation, numbers: dict[ir.Value, int], *, is_part: bool) -> Hashable:
     operands = []
-    for value in op.operands:
+    for value in () if is_part else op.operands:
         if value not in numbers:  # of the block around the region
             operands.append(_source(value))
         operands.append(numbers.setdefault(value, len(numbers)))
@@ -147,8 +154,7 @@ def _described(
                 numbers[argument] = len(numbers)
     for result in op.results:
         numbers[result] = len(numbers)
-    hidden = _PLACES if op in slices else ""
-    attributes = [(name, op.attributes[name]) for name in op.attributes if name != hidden]
+    attributes = [] if is_part else [(name, op.attributes[name]) for name in op.attributes]
     types = [result.type for result in op.results]
     return op.name, tuple(operands), tuple(attributes), tuple(types)
 
@@ -170,24 +176,10 @@ def _hoist(readers: Sequence[_Reader]) -> Sequence[_Reader]:
     moved = [position for position, places in enumerate(columns) if len(set(places)) > 1]
     for reader in readers:
         for position in moved:
-            _move_out(reader.slices[position], reader.fused)
+            part = reader.parts[position]
+            builder = TensorBuilder(ir.InsertionPoint(reader.fused), part.op.location)
+            part.op.results[0].replace_all_uses_with(part.make(builder))
     return readers
-
-
-def _move_out(op: ir.Operation, fused: ir.Operation) -> None:
-    """Move the slice `op` in front of `fused`, with copies of the reshapes that it reads."""
-    body, chain = op.block, [op]
-    while not isinstance(owner := chain[-1].operands[0].owner, ir.Block):
-        if owner.operation.block != body:
-            break
-        chain.append(owner.operation)
-    place = ir.InsertionPoint(fused)
-    value = chain[-1].operands[0]
-    for each in reversed(chain):
-        clone = each.clone(ip=place).operation
-        clone.operands[0] = value
-        value = clone.results[0]
-    op.results[0].replace_all_uses_with(value)
 
 
 def _erase_unused_views(fused: ir.Operation) -> None:
