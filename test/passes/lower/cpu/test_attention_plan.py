@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The tiles that attention is computed in: wide enough for its keys, high enough for its queries."""
+"""Tests of the tiles that attention is computed in: as wide as keys, as high as queries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def test_tiles_fit_into_registers_and_compute_few_rows_in_vain(queries, machine)
     vectors, rows = choices.vectors, choices.rows
     assert vectors * rows + vectors + 1 < machine[1]
     plan = AttentionPlan.of(choices, queries, 77)
-    assert plan.keys % plan.width == 0 and plan.keys * plan.chunks >= 77
+    assert plan.keys % plan.width == 0
+    assert plan.keys * plan.chunks >= 77
     blocks = -(-queries // plan.rows)
     computed = (blocks - 1) * plan.rows_of_tiles(plan.rows) + plan.rows_of_tiles(plan.last_rows)
     assert queries <= computed <= queries * 1.1 + 1
