@@ -20,6 +20,7 @@ from xyntra.passes.analysis.kernel_function import (
     kernel_function,
 )
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
+from xyntra.passes.lower.cuda.collective_assembly import mark_collective_assembly
 from xyntra.passes.lower.cuda.device_functions import device_functions, mark_kernels
 from xyntra.passes.lower.cuda.float8_conversions import convert_float8
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
@@ -139,7 +140,7 @@ def from_nvvm(module: ir.Operation) -> LoweredCudaKernel:
     """
     device = device_module(module)
     check_lowered(device, _DIALECTS, "GPU")
-    text = llvm.translate_module_to_llvmir(device)
+    text = mark_collective_assembly(llvm.translate_module_to_llvmir(device))
     return LoweredCudaKernel(text, *launches_of(module))
 
 

@@ -80,6 +80,8 @@ def replays_of(recorder: Any) -> Replays:
         results=ports[2:],
         steps=steps,
         argument_buffers=lambda step: step.buffers,
+        buffers=[SimpleNamespace(offset=0)] * 6,
+        home=lambda buffer: buffer,
     )
     return Replays(plan, {"k": recorder}, recorder, 0, recorder)
 
