@@ -157,10 +157,21 @@ def _is_long(nests: Sequence[LinearNest], count: int, shortest: int) -> bool:
 
 def writes_pieces(nests: Sequence[LinearNest], buffer: ir.Value) -> bool:
     """Tell whether `nests` only write a buffer, and no two of them the same element."""
-    if any(root(each.value) == buffer for nest in nests for each in _read(nest)):
-        return False
-    found = [(nest, each) for nest in nests for each in nest.outputs if root(each.value) == buffer]
-    return len(found) > 1 and are_apart(found)
+    return buffer in _pieces(nests)
+
+
+def _pieces(nests: Sequence[LinearNest]) -> set[ir.Value]:
+    """Return the buffers that `nests` only write, no two of them the same element."""
+    read = {root(each.value) for nest in nests for each in _read(nest)}
+    written: dict[ir.Value, list[tuple[LinearNest, BufferOperand]]] = {}
+    for nest in nests:
+        for each in nest.outputs:
+            written.setdefault(root(each.value), []).append((nest, each))
+    return {
+        buffer
+        for buffer, found in written.items()
+        if len(found) > 1 and buffer not in read and are_apart(found)
+    }
 
 
 def _read(nest: LinearNest) -> list[BufferOperand]:
@@ -174,9 +185,8 @@ def _is_legal(nests: Sequence[LinearNest], count: int, *, interleaved: bool, pie
     if any(buffer in written for nest in nests for buffer in _loaded(nest)):
         return False
     touching = _by_memory(nests)
-    for buffer in written:
-        if pieces and writes_pieces(nests, buffer):
-            continue
+    apart = _pieces(nests) if pieces else set()
+    for buffer in written - apart:
         accesses = touching[buffer]
         steps = {each.strides[:count] for _, each in accesses}
         if len(steps) != 1:
