@@ -20,11 +20,11 @@ from xyntra.passes.analysis.kernel_function import (
     kernel_function,
 )
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
-from xyntra.passes.lower.cuda.collective_assembly import mark_collective_assembly
 from xyntra.passes.lower.cuda.device_functions import device_functions, mark_kernels
 from xyntra.passes.lower.cuda.float8_conversions import convert_float8
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.launches import launch_entry, launch_shape
+from xyntra.passes.lower.cuda.ptx.collective_assembly import mark_collective_assembly
 from xyntra.passes.lower.cuda.relaxed_atomics import relax_atomics
 from xyntra.passes.lower.gpu.launching.outline import LAUNCH, device_module, scratch_slots
 from xyntra.passes.lower.upstream import check_lowered, run_upstream

@@ -9,7 +9,7 @@ from test_device_limits import KERNELS
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda import lower_kernel
-from xyntra.passes.lower.cuda.collective_assembly import mark_collective_assembly
+from xyntra.passes.lower.cuda.ptx.collective_assembly import mark_collective_assembly
 from xyntra.targets.cuda.code.ptx import to_ptx
 
 # One thread has something to do before the assembly, and behind it: LLVM would rather give each of
