@@ -155,12 +155,7 @@ def _is_long(nests: Sequence[LinearNest], count: int, shortest: int) -> bool:
     return longest >= shortest
 
 
-def writes_pieces(nests: Sequence[LinearNest], buffer: ir.Value) -> bool:
-    """Tell whether `nests` only write a buffer, and no two of them the same element."""
-    return buffer in _pieces(nests)
-
-
-def _pieces(nests: Sequence[LinearNest]) -> set[ir.Value]:
+def written_pieces(nests: Sequence[LinearNest]) -> set[ir.Value]:
     """Return the buffers that `nests` only write, no two of them the same element."""
     read = {root(each.value) for nest in nests for each in _read(nest)}
     written: dict[ir.Value, list[tuple[LinearNest, BufferOperand]]] = {}
@@ -185,7 +180,7 @@ def _is_legal(nests: Sequence[LinearNest], count: int, *, interleaved: bool, pie
     if any(buffer in written for nest in nests for buffer in _loaded(nest)):
         return False
     touching = _by_memory(nests)
-    apart = _pieces(nests) if pieces else set()
+    apart = written_pieces(nests) if pieces else set()
     for buffer in written - apart:
         accesses = touching[buffer]
         steps = {each.strides[:count] for _, each in accesses}

@@ -9,7 +9,7 @@ from math import prod
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 from xyntra.passes.lower.kernels.pieces import are_apart
-from xyntra.passes.lower.kernels.row_group import writes_pieces
+from xyntra.passes.lower.kernels.row_group import written_pieces
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import is_private, root
 
@@ -114,10 +114,9 @@ def is_written_where_read(nests: Sequence[LinearNest], count: int) -> bool:
             if not access.is_scalar and root(access.value) in written:
                 found = places.setdefault(root(access.value), {})
                 found.setdefault(place_of(nest, access, count), (nest, access))
-    same = all(
-        len(found) == 1 or are_apart(list(found.values())) or writes_pieces(nests, buffer)
-        for buffer, found in places.items()
-    )
+    several = {buffer for buffer, found in places.items() if len(found) > 1}
+    several = {each for each in several if not are_apart(list(places[each].values()))}
+    same = not several or several <= written_pieces(nests)
     return same and not _races(nests, count, written)
 
 
