@@ -29,6 +29,7 @@ from xyntra.passes.precision.report import PART, QUANTIZED_FROM, ROUNDED, precis
 from xyntra.plan.costs.cost_attributes import boundaries_of, cost_of, unfused_of
 from xyntra.plan.costs.flops import count_flops
 from xyntra.plan.plan import (
+    WHOLE_KINDS,
     Buffer,
     BufferKind,
     KernelCode,
@@ -49,7 +50,6 @@ SOURCE = "xyntra.source"
 """Attribute of a kernel function without a body: the text that it had with one."""
 
 _KNOWN = ("parameter", "constant", "prepared")
-_WHOLES = ("input", "output", "temporary")
 
 
 def build_plan(module: ir.Operation, operations: int) -> Plan:
@@ -218,7 +218,7 @@ class _PlanBuilder:
         start = self.buffers[home].offset
         if self.buffers[home].kind == "part":
             home = self.buffers[home].whole
-        if part is None or self.buffers[home].kind not in _WHOLES:
+        if part is None or self.buffers[home].kind not in WHOLE_KINDS:
             raise CompileError(
                 "not-a-kernel",
                 "a slice is no part of a buffer that a kernel could be called with",

@@ -14,6 +14,7 @@ from xyntra.errors import is_code
 from xyntra.passes.precision.weight_part import WeightPart
 from xyntra.plan.memory import ALIGNMENT
 from xyntra.plan.plan import (
+    WHOLE_KINDS,
     Buffer,
     BufferKind,
     KernelCode,
@@ -30,8 +31,6 @@ __all__ = ["PlanError", "check_plan", "is_dtype", "is_shape"]
 _NAME = re.compile(r"\w{1,400}", re.ASCII)
 _MOST_BYTES = 1 << 48
 _KNOWN = ("parameter", "constant", "prepared")
-_WHOLES = ("input", "output", "temporary")
-"""Kinds of buffers that may have parts."""
 
 
 class PlanError(ValueError):
@@ -117,7 +116,7 @@ def _check_part(plan: Plan, buffer: Buffer, place: str) -> None:
         _require(all(type(each) is int and each == 0 for each in numbers), f"{place} is no part")
         return
     whole = _buffer(plan, buffer.whole, place)
-    _require(whole.kind in _WHOLES, f"{place} is part of a buffer of kind {whole.kind!r}")
+    _require(whole.kind in WHOLE_KINDS, f"{place} is part of a buffer of kind {whole.kind!r}")
     _require(_is_count(whole.nbytes) and _is_count(buffer.offset), f"{place} has no place")
     fits = buffer.offset % ALIGNMENT == 0 and buffer.offset + buffer.nbytes <= whole.nbytes
     _require(fits and buffer.nbytes, f"{place} does not lie in buffer {buffer.whole}")

@@ -13,7 +13,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from xyntra.plan.free.expressions import FreeSizes
 BufferKind = Literal[
     "input", "output", "state", "parameter", "constant", "prepared", "temporary", "part"
 ]
+WHOLE_KINDS: Final = ("input", "output", "temporary")
+"""Kinds of buffers that may have parts."""
 
 
 @dataclass(frozen=True)
